@@ -1,0 +1,81 @@
+"""What the base calibrators share: rows of scores come in, rows of probabilities go out, a block at a time.
+
+A base knows the scores alone. Its subclass says how to learn (`_fit`) and how to turn a block of rows into probabilities
+(`_rows`); checking, blocks and the kind of scores are settled here, so that no method ever holds a second n × C array.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from proxcal._estimator import Estimator
+from proxcal._validation import Array, Floats, Input, Ints, check_labels, check_scores, row_blocks
+
+LOG_FLOOR = np.log(np.finfo(np.float64).tiny)  # the logit that stands for a probability of exactly 0
+
+
+class BaseCalibrator(Estimator):
+    """Scores to calibrated rows. `input` says what `fit` and `predict_proba` get: "logits" or "probs"."""
+
+    input: Input
+    preserves_order = False  # whether the largest score always keeps the largest probability
+
+    def fit(self, scores: ArrayLike, y: ArrayLike) -> Self:
+        scores = check_scores(scores, self.input)
+        labels = check_labels(y, *scores.shape, name="y")
+        self.n_classes_ = scores.shape[1]
+        self._fit(scores, labels)
+        return self
+
+    def predict_proba(self, scores: ArrayLike) -> Floats:
+        check_is_fitted(self)
+        scores = check_scores(scores, self.input, n_classes=self.n_classes_)
+        probs = np.empty(scores.shape)
+        for block, rows in self.blocks(scores):
+            probs[block] = rows
+        return probs
+
+    def predict(self, scores: ArrayLike) -> Ints:
+        return self.predict_proba(scores).argmax(axis=1)
+
+    def blocks(self, scores: Array) -> Iterator[tuple[slice, Floats]]:
+        """Calibrated rows of checked scores, a block at a time, for those who need no whole n × C array."""
+        for block in row_blocks(*scores.shape):
+            yield block, self._rows(scores[block])
+
+    @abstractmethod
+    def _fit(self, scores: Array, labels: Ints) -> None: ...
+
+    @abstractmethod
+    def _rows(self, scores: Array) -> Floats: ...
+
+
+def softmax(logits: Array, inverse_temperature: float = 1.0) -> Floats:
+    """Rows of softmax(β z) in float64; the result is a fresh array."""
+    z = logits.astype(np.float64)
+    z -= z.max(axis=1, keepdims=True)
+    z *= inverse_temperature
+    np.exp(z, out=z)
+    z /= z.sum(axis=1, keepdims=True)
+    return z
+
+
+def as_probs(scores: Array, input: Input) -> Floats:
+    """Rows of probabilities that sum to 1 exactly (within float64), whichever kind of scores came."""
+    if input == "logits":
+        return softmax(scores)
+    probs = scores.astype(np.float64)
+    probs /= probs.sum(axis=1, keepdims=True)
+    return probs
+
+
+def as_logits(scores: Array, input: Input) -> Array:
+    """Rows of logits; for probabilities their logarithm, an exact 0 standing at the smallest normal number's."""
+    if input == "logits":
+        return scores
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(scores.astype(np.float64)), LOG_FLOOR)
