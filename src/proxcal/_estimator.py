@@ -6,7 +6,6 @@ cases: the constructor's arguments and those attributes are the whole object.
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 
@@ -27,14 +26,3 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return bool(self.state_arrays())
-
-
-def same_state(a: Any, b: Any) -> bool:
-    """Whether two states hold the same values, bit for bit."""
-    if isinstance(a, Estimator) and isinstance(b, Estimator):
-        return type(a) is type(b) and a.get_params(deep=False) == b.get_params(deep=False) and same_state(
-            a.state_arrays(), b.state_arrays()
-        )
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same_state(a[k], b[k]) for k in a)
-    return bool(np.array_equal(a, b, equal_nan=isinstance(a, np.ndarray) and a.dtype.kind == "f"))
