@@ -67,7 +67,8 @@ def check_scores(scores: ArrayLike, input: Input, *, n_classes: int | None = Non
     rows_are_probs = True
     for block in row_blocks(n, n_columns):
         rows = array[block].astype(np.float64)
-        sums = rows.sum(axis=1)
+        with np.errstate(over="ignore"):  # classes masked by the smallest float
+            sums = rows.sum(axis=1)
         outside = (rows.min(axis=1) < 0) | (rows.max(axis=1) > 1 + ROW_SUM_TOLERANCE)
         if input == "probs":
             _refuse_rows(name, outside, block, 'has values outside [0, 1]; are these logits? Then say input="logits"')

@@ -1,7 +1,8 @@
 """What the base calibrators share: rows of scores come in, rows of probabilities go out, a block at a time.
 
-A base knows the scores alone. Its subclass says how to learn (`_fit`) and how to turn a block of rows into probabilities
-(`_rows`); checking, blocks and the kind of scores are settled here, so that no method ever holds a second n × C array.
+A base knows the scores alone. Its subclass says how to learn (`_fit`) and how to turn a block of rows into
+probabilities (`_rows`); checking, blocks and the kind of scores are settled here, so that no method ever holds a second
+n × C array.
 """
 
 from abc import abstractmethod
@@ -14,8 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
 from proxcal._validation import Array, Floats, Input, Ints, check_labels, check_scores, row_blocks
-
-LOG_FLOOR = np.log(np.finfo(np.float64).tiny)  # the logit that stands for a probability of exactly 0
 
 
 class BaseCalibrator(Estimator):
@@ -40,7 +39,8 @@ class BaseCalibrator(Estimator):
         return probs
 
     def predict(self, scores: ArrayLike) -> Ints:
-        return self.predict_proba(scores).argmax(axis=1)
+        predicted: Ints = self.predict_proba(scores).argmax(axis=1)
+        return predicted
 
     def blocks(self, scores: Array) -> Iterator[tuple[slice, Floats]]:
         """Calibrated rows of checked scores, a block at a time, for those who need no whole n × C array."""
@@ -57,8 +57,9 @@ class BaseCalibrator(Estimator):
 def softmax(logits: Array, inverse_temperature: float = 1.0) -> Floats:
     """Rows of softmax(β z) in float64; the result is a fresh array."""
     z = logits.astype(np.float64)
-    z -= z.max(axis=1, keepdims=True)
-    z *= inverse_temperature
+    with np.errstate(over="ignore"):
+        z -= z.max(axis=1, keepdims=True)
+        z *= inverse_temperature
     np.exp(z, out=z)
     z /= z.sum(axis=1, keepdims=True)
     return z
@@ -74,8 +75,9 @@ def as_probs(scores: Array, input: Input) -> Floats:
 
 
 def as_logits(scores: Array, input: Input) -> Array:
-    """Rows of logits; for probabilities their logarithm, an exact 0 standing at the smallest normal number's."""
+    """Rows of logits; for probabilities their logarithm, an exact 0 standing at its type's smallest number."""
     if input == "logits":
         return scores
-    with np.errstate(divide="ignore"):
-        return np.maximum(np.log(scores.astype(np.float64)), LOG_FLOOR)
+    floor = np.finfo(scores.dtype).smallest_subnormal
+    logits: Floats = np.log(np.maximum(scores, floor, dtype=np.float64))
+    return logits
