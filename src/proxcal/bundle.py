@@ -1,0 +1,124 @@
+"""What one model said on one data set: its scores and, where they are known, the labels and the embeddings.
+
+Everything later starts here, so here it is validated, once: what a `Predictions` holds needs no second look. Arrays of
+a file are mapped, not read, where the format allows (.safetensors, and .npz without compression, as `save` writes it).
+"""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from safetensors.numpy import save_file
+
+from proxcal._arrays import check_suffix, open_arrays
+from proxcal._files import atomic_write
+from proxcal._validation import Array, Input, Ints, check_features, check_labels, check_number, check_scores
+
+NAMES = ("logits", "probs", "labels", "features")
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Predictions:
+    """Scores of n samples over C classes, `logits` or `probs` (n, C); `labels` (n,) and `features` (n, d) if known."""
+
+    logits: Array | None
+    probs: Array | None
+    labels: Ints | None
+    features: Array | None
+
+    def __init__(
+        self,
+        *,
+        logits: ArrayLike | None = None,
+        probs: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+    ) -> None:
+        if (logits is None) == (probs is None):
+            raise ValueError(f"logits and probs: {'neither' if logits is None else 'both'} came; give exactly one")
+        self._hold(
+            logits=None if logits is None else check_scores(logits, "logits"),
+            probs=None if probs is None else check_scores(probs, "probs"),
+        )
+        n, n_classes = self.scores.shape
+        self._hold(
+            labels=None if labels is None else check_labels(labels, n, n_classes),
+            features=None if features is None else check_features(features, n_samples=n),
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, prefix: str = "") -> Self:
+        """The arrays `logits` or `probs`, `labels` and `features` of a file, the names there preceded by `prefix`."""
+        file = open_arrays(Path(path))
+        scores = [name for name in ("logits", "probs") if prefix + name in file.names]
+        if len(scores) != 1:
+            found = "both" if scores else f"only {', '.join(file.names) or 'nothing'}"
+            raise ValueError(f"{path} has {found}; it needs exactly one of {prefix}logits and {prefix}probs")
+        arrays = {name: file.read(prefix + name) for name in NAMES if prefix + name in file.names}
+        try:
+            return cls(**arrays)
+        except ValueError as error:
+            raise ValueError(f"{path}: {prefix}{error}") from None
+
+    def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
+        """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix."""
+        suffix = check_suffix(Path(path))
+        with atomic_write(path, overwrite) as temporary:
+            if suffix == ".safetensors":
+                save_file({name: np.ascontiguousarray(array) for name, array in self._arrays().items()}, temporary)
+            else:
+                with temporary.open("wb") as file:
+                    np.savez(file, allow_pickle=False, **self._arrays())
+
+    def split(self, fraction: float = 0.5, random_state: int | np.random.Generator | None = 0) -> tuple[Self, Self]:
+        """Two random parts, the first with `fraction` of the samples, each in the order of the whole."""
+        check_number("fraction", fraction, above=0)
+        n_first = round(fraction * len(self))
+        if not 0 < n_first < len(self):
+            raise ValueError(f"fraction {fraction:g} of {len(self)} samples leaves one part empty")
+        order = np.random.default_rng(random_state).permutation(len(self))
+        return self.take(np.sort(order[:n_first])), self.take(np.sort(order[n_first:]))
+
+    def take(self, indices: ArrayLike) -> Self:
+        """The samples at `indices` (whole numbers, or a mask of all samples), in that order."""
+        try:
+            rows = np.arange(len(self))[np.asarray(indices)]
+        except IndexError as error:
+            raise ValueError(f"indices do not fit {len(self)} samples: {error}") from None
+        if rows.ndim != 1 or not len(rows):
+            raise ValueError(
+                f"indices choose an array of shape {rows.shape}; one sample or more are needed, shape (m,)"
+            )
+        part = object.__new__(type(self))
+        part._hold(**{name: None if (array := getattr(self, name)) is None else array[rows] for name in NAMES})
+        return part
+
+    @property
+    def input(self) -> Input:
+        return "probs" if self.logits is None else "logits"
+
+    @property
+    def scores(self) -> Array:
+        """The logits or the probs, whichever there are."""
+        scores: Array = getattr(self, self.input)
+        return scores
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.scores.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        return f"Predictions({', '.join(f'{name} {a.shape} {a.dtype}' for name, a in self._arrays().items())})"
+
+    def _hold(self, **arrays: Array | None) -> None:
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array)
+
+    def _arrays(self) -> dict[str, Array]:
+        return {name: array for name in NAMES if (array := getattr(self, name)) is not None}
