@@ -71,12 +71,12 @@ def check_scores(scores: ArrayLike, input: Input, *, n_classes: int | None = Non
             sums = rows.sum(axis=1)
         outside = (rows.min(axis=1) < 0) | (rows.max(axis=1) > 1 + ROW_SUM_TOLERANCE)
         if input == "probs":
-            _refuse_rows(name, outside, block, 'has values outside [0, 1]; are these logits? Then say input="logits"')
+            _refuse_rows(name, outside, block, 'has values outside [0, 1]; are these logits (input="logits")?')
             _refuse_rows(name, np.abs(sums - 1) > ROW_SUM_TOLERANCE, block, "has rows that do not sum to 1")
         rows_are_probs &= not np.any(outside | (np.abs(sums - 1) > 1e-3))
     if input == "logits" and n > 1 and rows_are_probs:
         raise ValueError(
-            f'{name} has only rows that lie in [0, 1] and sum to 1: these are probabilities; say input="probs"'
+            f'{name} has only rows that lie in [0, 1] and sum to 1: these are probabilities, not logits (input="probs")'
         )
     return array
 
