@@ -1,7 +1,17 @@
 """Base calibrators: scores to probabilities, knowing the scores alone. One file a method."""
 
 from proxcal.base._calibrator import BaseCalibrator
+from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
+from proxcal.base.isotonic import IsotonicRegression
+from proxcal.base.multi_isotonic import MultiIsotonicRegression
 from proxcal.base.temperature import TemperatureScaling
 
-__all__ = ["BaseCalibrator", "Identity", "TemperatureScaling"]
+__all__ = [
+    "BaseCalibrator",
+    "HistogramBinning",
+    "Identity",
+    "IsotonicRegression",
+    "MultiIsotonicRegression",
+    "TemperatureScaling",
+]

@@ -56,7 +56,7 @@ class BaseCalibrator(Estimator):
 
 def softmax(logits: Array, inverse_temperature: float = 1.0) -> Floats:
     """Rows of softmax(β z) in float64; the result is a fresh array."""
-    z = logits.astype(np.float64)
+    z = np.array(logits, dtype=np.float64, order="C")
     with np.errstate(over="ignore"):
         z -= z.max(axis=1, keepdims=True)
         z *= inverse_temperature
@@ -69,7 +69,7 @@ def as_probs(scores: Array, input: Input) -> Floats:
     """Rows of probabilities that sum to 1 exactly (within float64), whichever kind of scores came."""
     if input == "logits":
         return softmax(scores)
-    probs = scores.astype(np.float64)
+    probs = np.array(scores, dtype=np.float64, order="C")
     probs /= probs.sum(axis=1, keepdims=True)
     return probs
 
@@ -79,5 +79,5 @@ def as_logits(scores: Array, input: Input) -> Array:
     if input == "logits":
         return scores
     floor = np.finfo(scores.dtype).smallest_subnormal
-    logits: Floats = np.log(np.maximum(scores, floor, dtype=np.float64))
+    logits: Floats = np.log(np.maximum(scores, floor, dtype=np.float64, order="C"))
     return logits
