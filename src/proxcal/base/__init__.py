@@ -1,6 +1,8 @@
 """Base calibrators: scores to probabilities, knowing the scores alone. One file a method."""
 
 from proxcal.base._calibrator import BaseCalibrator
+from proxcal.base._choice import BASES, make_base
+from proxcal.base.foreign import ForeignCalibrator
 from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
 from proxcal.base.isotonic import IsotonicRegression
@@ -8,10 +10,13 @@ from proxcal.base.multi_isotonic import MultiIsotonicRegression
 from proxcal.base.temperature import TemperatureScaling
 
 __all__ = [
+    "BASES",
     "BaseCalibrator",
+    "ForeignCalibrator",
     "HistogramBinning",
     "Identity",
     "IsotonicRegression",
     "MultiIsotonicRegression",
     "TemperatureScaling",
+    "make_base",
 ]
