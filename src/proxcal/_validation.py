@@ -1,7 +1,7 @@
 """The door: everything a user passes is checked here once, and trusted from here on.
 
-A message names the argument, what came, what is needed and, where it can be known, what to do about it. Arrays of n × C or
-n × d are walked in blocks of rows, so that checking never costs a second copy of them.
+A message names the argument, what came, what is needed and, where it can be known, what to do about it. Arrays of n × C
+or n × d are walked in blocks of rows, so that checking never costs a second copy of them.
 """
 
 from collections.abc import Iterator
@@ -47,11 +47,14 @@ def check_integer(name: str, value: Any, *, at_least: int) -> int:
     return int(value)
 
 
-def check_number(name: str, value: Any, *, above: float = -np.inf, at_most: float = np.inf) -> float:
-    """A real number in (above, at_most]."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not above < float(value) <= at_most:
-        raise ValueError(f"{name} must be a number in ({above:g}, {at_most:g}]; got {value!r}")
-    return float(value)
+def check_number(
+    name: str, value: Any, *, above: float = -np.inf, at_least: float = -np.inf, at_most: float = np.inf
+) -> float:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    if not (above < number and at_least <= number <= at_most):
+        lower = f"[{at_least:g}" if at_least > above else f"({above:g}"
+        raise ValueError(f"{name} must be a number in {lower}, {at_most:g}]; got {value!r}")
+    return number
 
 
 def check_scores(scores: ArrayLike, input: Input, *, n_classes: int | None = None, name: str | None = None) -> Array:

@@ -1,0 +1,104 @@
+"""One file for a fitted estimator: safetensors for its arrays, a JSON header for the rest. Never a pickle.
+
+The header holds a schema version, so that a file of a later proxcal is refused and not misread, and a SHA-256 of
+everything, so that a damaged file is refused too. Estimators are written as class name, constructor arguments and
+`state_arrays()`; reading builds only classes it was given, so a file cannot name code to run.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from proxcal._estimator import Estimator
+from proxcal._files import atomic_write
+from proxcal._validation import Array
+
+SCHEMA = 1
+_KEY = "proxcal"  # of the header's entry in the safetensors metadata
+_SUPPORTED = (bool, int, float, str)
+
+
+def write(path: str | os.PathLike[str], estimator: Estimator, *, overwrite: bool = False) -> None:
+    arrays: dict[str, Array] = {}
+    tree = _encode(estimator, "", arrays)
+    header = {"schema": SCHEMA, "sha256": _digest(tree, arrays), "estimator": tree}
+    with atomic_write(path, overwrite) as temporary:
+        save_file(arrays, temporary, metadata={_KEY: json.dumps(header)})
+
+
+def read(path: str | os.PathLike[str], classes: Mapping[str, type[Estimator]]) -> Any:
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            header = json.loads(metadata.get(_KEY, "null"))
+            _check_schema(path, header)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (SafetensorError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} is not a calibrator saved by proxcal, or is damaged ({error})") from None
+    if _digest(header["estimator"], arrays) != header.get("sha256"):
+        raise ValueError(f"{path} is damaged: its content does not match its checksum; save it again")
+    return _decode(header["estimator"], arrays, classes)
+
+
+def _check_schema(path: Path, header: Any) -> None:
+    if not isinstance(header, dict) or not isinstance(header.get("schema"), int) or "estimator" not in header:
+        raise ValueError(f"{path} is not a calibrator saved by proxcal: it lacks the header")
+    if header["schema"] > SCHEMA:
+        raise ValueError(
+            f"{path} has schema {header['schema']}; this version of proxcal reads up to {SCHEMA}: upgrade proxcal"
+        )
+
+
+def _digest(tree: Any, arrays: Mapping[str, Array]) -> str:
+    digest = hashlib.sha256(json.dumps(tree, sort_keys=True).encode())
+    for name in sorted(arrays):
+        digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
+        digest.update(np.ascontiguousarray(arrays[name]).view(np.uint8).data if arrays[name].size else b"")
+    return digest.hexdigest()
+
+
+def _encode(value: Any, name: str, arrays: dict[str, Array]) -> Any:
+    """The value as JSON, its arrays put into `arrays` under their dotted names."""
+    if isinstance(value, Estimator):
+        return {
+            "class": type(value).__name__,
+            "params": _encode(value.get_params(deep=False), f"{name}params.", arrays),
+            "state": _encode(value.state_arrays(), name, arrays),
+        }
+    if isinstance(value, np.ndarray):
+        arrays[name.rstrip(".")] = np.ascontiguousarray(value)  # safetensors writes others wrongly
+        return {"array": name.rstrip(".")}
+    if isinstance(value, dict):
+        return {"dict": {key: _encode(item, f"{name}{key}.", arrays) for key, item in value.items()}}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, _SUPPORTED):
+        return value
+    raise ValueError(
+        f"{name.rstrip('.') or 'the estimator'} is a {type(value).__name__}, which proxcal cannot save; "
+        "save it by its own library's means, or use one of proxcal's own calibrators"
+    )
+
+
+def _decode(tree: Any, arrays: Mapping[str, Array], classes: Mapping[str, type[Estimator]]) -> Any:
+    if not isinstance(tree, dict):
+        return tree
+    if "array" in tree:
+        return arrays[tree["array"]]
+    if "dict" in tree:
+        return {key: _decode(item, arrays, classes) for key, item in tree["dict"].items()}
+    if tree["class"] not in classes:
+        raise ValueError(f"the file holds a {tree['class']}, which this version of proxcal does not know: upgrade it")
+    return classes[tree["class"]].from_state(
+        _decode(tree["params"], arrays, classes), _decode(tree["state"], arrays, classes)
+    )

@@ -1,0 +1,252 @@
+"""ProCal: base calibrator, proximity and informed calibrator, fitted together and applied together (the paper's
+section 5).
+
+    base        scores               -> rows, and the top's confidence
+    proximity   features             -> neighbours among the calibration samples
+    informed    confidence, both     -> the confidence that holds at every proximity
+    rows        rows and confidence  -> whole rows, the ranking kept
+
+A calibration sample is left out of its own neighbours, so what is learned on them holds for samples never seen.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from proxcal import _store
+from proxcal._estimator import Estimator
+from proxcal._validation import (
+    Array,
+    Bools,
+    Floats,
+    Input,
+    Ints,
+    check_choice,
+    check_features,
+    check_labels,
+    check_samples,
+    check_scores,
+    row_blocks,
+)
+from proxcal.base import BASES, make_base
+from proxcal.informed import INFORMED, NormalScores, Samples, select
+from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
+from proxcal.proximity.evidence import SIZES
+from proxcal.proximity.proximity import Metric
+from proxcal.rows import MODES, Mode, fit_exponent, rebuild
+
+DISCRETE_BASES = ("histogram", "isotonic", "multi-isotonic")
+
+
+class ProCal(Estimator):
+    """Calibrated confidence and probabilities that hold where data is sparse.
+
+    Parameters
+    ----------
+    base : how scores alone are calibrated: "identity", "temperature", "histogram", "isotonic", "multi-isotonic", or an
+        object with `fit(probs, y)` and `predict_proba(probs)`.
+    informed : how proximity then corrects the confidence: "auto" (chosen by held-out log loss, doing nothing included),
+        "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None, or an object with
+        `fit(confidence, proximity, correct)` and `predict(confidence, proximity)`.
+    input : what scores are: "logits" or "probs".
+    n_neighbors, metric, normalize, index : see `Proximity`.
+    rows : "keep" (no prediction changes), "rerank" or "paper"; see `proxcal.rows`.
+    random_state : draws the folds of every cross-validation.
+
+    Learns `base_`, `proximity_`, `informed_` (None where nothing helped) and `selection_`, the record of that choice.
+    """
+
+    def __init__(
+        self,
+        *,
+        base: Any = "temperature",
+        informed: Any = "auto",
+        input: Input = "logits",
+        n_neighbors: int = 10,
+        metric: Metric = "euclidean",
+        normalize: bool = True,
+        index: Literal["exact"] = "exact",
+        rows: Mode = "keep",
+        random_state: int = 0,
+    ) -> None:
+        self.base = base
+        self.informed = informed
+        self.input = input
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.normalize = normalize
+        self.index = index
+        self.rows = rows
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, *, base: Any = "temperature", **settings: Any) -> Self:
+        """The paper's own settings: raw features, its Density-Ratio (Bin-Mean-Shift with λ = ½ for discrete bases),
+        its rows."""
+        if isinstance(base, str) and base in DISCRETE_BASES:
+            informed: Any = INFORMED["bin-mean-shift"](shrinkage=0.5)
+        else:
+            informed = INFORMED["density-ratio"](coordinates="paper", evaluation="exact")
+        return cls(**({"base": base, "informed": informed, "normalize": False, "rows": "paper"} | settings))
+
+    def fit(self, scores: ArrayLike, labels: ArrayLike, features: ArrayLike | None = None) -> Self:
+        """Learn from calibration samples, which the model was not trained on; they become the reference set."""
+        check_choice("rows", self.rows, MODES)
+        informed = _as_informed(self.informed, self.random_state)
+        checked = check_scores(scores, self.input)
+        y = check_labels(labels, *checked.shape)
+        if informed is None:
+            return self._fit_with(checked, y, None)
+        rows = check_features(features, n_samples=len(y))
+        self.proximity_ = Proximity(
+            n_neighbors=self.n_neighbors, metric=self.metric, normalize=self.normalize, index=self.index
+        ).fit(rows)
+        return self._fit_with(checked, y, self.proximity_.neighbors(k=n_searched(informed, self.n_neighbors, len(y))))
+
+    def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Self:
+        """Fit on checked arrays and neighbours already found; without neighbours the base alone."""
+        self.n_classes_ = scores.shape[1]
+        self.base_ = make_base(self.base, self.input).fit(scores, labels)
+        self.informed_, self.selection_, self.exponent_ = None, None, 1.0
+        if neighbors is None:
+            return self
+        top = _Top.of(self.base_.blocks(scores), len(labels))
+        self.reference_labels_ = labels.astype(np.int32)
+        self.reference_predictions_ = top.predicted.astype(np.int32)
+        self.reference_confidence_ = top.confidence
+        informed = _as_informed(self.informed, self.random_state)
+        samples = self._samples(top, neighbors, takes_evidence(informed))
+        correct: Bools = top.predicted == labels
+        if informed == "auto":
+            self.informed_, self.selection_ = select(samples, correct, self.random_state)
+        else:
+            self.informed_ = samples.fit(clone(informed, safe=False), correct)
+        if self.informed_ is not None and self.rows != "paper":
+            self.exponent_ = fit_exponent(self.base_, scores, top.predicted, labels)
+        return self
+
+    def confidence(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
+        """The probability that each prediction is right, (n,)."""
+        checked, neighbors = self._check(scores, features)
+        return self._informed_confidence(_Top.of(self.base_.blocks(checked), len(checked)), neighbors)
+
+    def predict_proba(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
+        """Rows that sum to 1, (n, C); the predicted class has the confidence above."""
+        return self._rows_with(*self._check(scores, features))
+
+    def _rows_with(self, scores: Array, neighbors: Neighbors | None) -> Floats:
+        probs: Floats = np.empty(scores.shape)
+        top = _Top.of(_stored(self.base_.blocks(scores), probs), len(scores))
+        if neighbors is not None:
+            confidence = self._informed_confidence(top, neighbors)
+            for block in row_blocks(*probs.shape):
+                probs[block] = rebuild(probs[block], confidence[block], self.exponent_, self.rows)
+        return probs
+
+    def predict(self, scores: ArrayLike, features: ArrayLike | None = None) -> Ints:
+        """The class with the largest probability, (n,)."""
+        if self.rows != "keep":
+            reranked: Ints = self.predict_proba(scores, features).argmax(axis=1)
+            return reranked
+        check_is_fitted(self)
+        checked = check_scores(scores, self.input, n_classes=self.n_classes_)
+        return _Top.of(self.base_.blocks(checked), len(checked)).predicted
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write one safetensors file; what `load` gives back computes the same, bit for bit."""
+        check_is_fitted(self)
+        _store.write(path, self, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        loaded = _store.read(path, _CLASSES)
+        if not isinstance(loaded, cls):
+            raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
+        return loaded
+
+    def _samples(self, top: "_Top", neighbors: Neighbors, with_evidence: bool) -> Samples:
+        """What is known of samples once their neighbours are found."""
+        seen = None
+        if with_evidence:
+            seen = evidence(
+                neighbors,
+                top.predicted,
+                self.reference_labels_,
+                self.reference_predictions_,
+                self.reference_confidence_,
+            )
+        return Samples(top.confidence, log_proximity(neighbors.nearest(self.n_neighbors)), seen)
+
+    def _informed_confidence(self, top: "_Top", neighbors: Neighbors | None) -> Floats:
+        if self.informed_ is None or neighbors is None:
+            return top.confidence
+        samples = self._samples(top, neighbors, takes_evidence(self.informed_))
+        (confidence,) = check_samples(confidence=samples.predict(self.informed_))
+        return np.asarray(confidence)
+
+    def _check(self, scores: ArrayLike, features: ArrayLike | None) -> tuple[Array, Neighbors | None]:
+        """The scores, checked, and the neighbours of the features; none where no informed calibrator asks for them."""
+        check_is_fitted(self)
+        checked = check_scores(scores, self.input, n_classes=self.n_classes_)
+        if self.informed_ is None:
+            return checked, None
+        rows = check_features(features, n_samples=len(checked), n_columns=self.proximity_.references_.shape[1])
+        k = n_searched(self.informed_, self.n_neighbors, len(self.reference_labels_))
+        return checked, self.proximity_.neighbors(rows, k)
+
+
+def takes_evidence(informed: Any) -> bool:
+    return informed == "auto" or getattr(informed, "takes_evidence", False)
+
+
+def n_searched(informed: Any, n_neighbors: int, n_references: int) -> int:
+    """How many neighbours a sample's search is for: those of proximity, or of evidence where that is asked for."""
+    wanted = max(SIZES) if takes_evidence(informed) else 0
+    return min(max(n_neighbors, wanted), n_references - 1)
+
+
+@dataclass(frozen=True)
+class _Top:
+    """The largest probability of each row, and whose it is."""
+
+    confidence: Floats
+    predicted: Ints
+
+    @classmethod
+    def of(cls, blocks: Iterator[tuple[slice, Floats]], n_samples: int) -> "_Top":
+        confidence, predicted = np.empty(n_samples), np.empty(n_samples, dtype=np.intp)
+        for block, rows in blocks:
+            predicted[block] = rows.argmax(axis=1)
+            confidence[block] = rows.max(axis=1)
+        return cls(confidence, predicted)
+
+
+def _stored(blocks: Iterator[tuple[slice, Floats]], into: Floats) -> Iterator[tuple[slice, Floats]]:
+    """The same blocks, each put into its place as it passes."""
+    for block, rows in blocks:
+        into[block] = rows
+        yield block, rows
+
+
+def _as_informed(informed: Any, random_state: int) -> Any:
+    """What `informed` names, unfitted: None, "auto", or an object."""
+    if informed is None or not isinstance(informed, str):
+        if informed is not None and not (hasattr(informed, "fit") and hasattr(informed, "predict")):
+            raise ValueError(f"informed must have fit and predict; got a {type(informed).__name__}")
+        return informed
+    name = check_choice("informed", informed, ("auto", *INFORMED))
+    if name == "auto":
+        return name
+    chosen = INFORMED[name]()
+    return chosen.set_params(random_state=random_state) if "random_state" in chosen.get_params() else chosen
+
+
+_CLASSES: dict[str, type[Estimator]] = {
+    cls.__name__: cls for cls in (ProCal, Proximity, NormalScores, *BASES.values(), *INFORMED.values())
+}

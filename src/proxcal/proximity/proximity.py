@@ -1,0 +1,114 @@
+"""How much company a sample has: D(X) = exp(−mean distance to its K nearest references) (the paper's equation 1).
+
+Low proximity marks what the data holds little of: rare classes, minorities, shifted inputs. exp underflows where
+features are long, so the logarithm, −mean distance, is what is computed and kept; `score` is its exponential.
+"""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from proxcal._estimator import Estimator
+from proxcal._validation import Floats, check_choice, check_features, check_integer
+from proxcal.proximity.exact import Neighbors, References, inverse_norms, search
+
+Metric = Literal["euclidean", "cosine"]
+_LARGEST = 1e18  # squares of longer rows overflow float32
+
+
+class Proximity(Estimator):
+    """Proximity of samples to a reference set.
+
+    Parameters
+    ----------
+    n_neighbors : K, the number of nearest references averaged over.
+    metric : "euclidean", or "cosine" (1 − cosine, whatever `normalize` says).
+    normalize : give each row unit length first. On raw features exp(−distance) collapses towards 0 for all samples.
+    index : "exact": every reference is compared.
+    chunk_size : queries a block; memory grows with it, and with nothing else but the results.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 10,
+        metric: Metric = "euclidean",
+        normalize: bool = True,
+        index: Literal["exact"] = "exact",
+        chunk_size: int = 512,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.normalize = normalize
+        self.index = index
+        self.chunk_size = chunk_size
+
+    def fit(self, features: ArrayLike, y: Any = None) -> Self:
+        """Take `features` (n, d) as the references. They are kept as they are, in their own float type, not copied."""
+        check_choice("metric", self.metric, ("euclidean", "cosine"))
+        check_choice("index", self.index, ("exact",))
+        check_integer("chunk_size", self.chunk_size, at_least=1)
+        rows = check_features(features)
+        check_neighbors(self.n_neighbors, len(rows))
+        references = References.of(rows, unit=self._unit)
+        longest = np.sqrt(2 * float(references.half_square.max()))
+        if not longest < _LARGEST or not float(np.abs(rows).max()) < _LARGEST:
+            raise ValueError(f"features reach {np.abs(rows).max():.3g}; rescale them below {_LARGEST:g}")
+        self.references_ = references.rows
+        self.scale_ = references.scale
+        self.center_ = references.center
+        self.half_square_ = references.half_square
+        return self
+
+    def neighbors(self, features: ArrayLike | None = None, k: int | None = None) -> Neighbors:
+        """The k (n_neighbors unless told) nearest references of each row; of each reference itself where none are
+        given, the sample itself left out by its index."""
+        check_is_fitted(self)
+        k = self.n_neighbors if k is None else k
+        n_references = len(self.references_)
+        references = References(self.references_, self.scale_, self.center_, self.half_square_)
+        if features is None:
+            check_neighbors(k, n_references)
+            rows, scale = self.references_, self.scale_
+        else:
+            check_neighbors(k, n_references + 1)
+            rows = check_features(features, n_columns=self.references_.shape[1])
+            scale = inverse_norms(rows) if self._unit else np.ones(len(rows))
+        found = search(rows, scale, references, k, chunk_size=self.chunk_size, leave_out_self=features is None)
+        if self.metric == "cosine":  # for unit rows ‖a − b‖² = 2 (1 − cosine)
+            return Neighbors(found.distances**2 / 2, found.indices)
+        return found
+
+    def log_score(self, features: ArrayLike | None = None) -> Floats:
+        """log D, which does not underflow; see `neighbors` for no features."""
+        return log_proximity(self.neighbors(features))
+
+    def score(self, features: ArrayLike | None = None) -> Floats:
+        """D in (0, 1]; see `neighbors` for no features."""
+        return np.exp(self.log_score(features))
+
+    def fit_score(self, features: ArrayLike, y: Any = None) -> Floats:
+        """Proximity of the references to each other, no sample being its own neighbour."""
+        return self.fit(features).score()
+
+    @property
+    def _unit(self) -> bool:
+        return self.normalize or self.metric == "cosine"
+
+
+def log_proximity(neighbors: Neighbors) -> Floats:
+    """−mean distance, over all neighbours given."""
+    mean: Floats = neighbors.distances.mean(axis=1)
+    return -mean
+
+
+def check_neighbors(k: int, n_references: int) -> int:
+    check_integer("n_neighbors", k, at_least=1)
+    if k >= n_references:
+        raise ValueError(
+            f"n_neighbors is {k}; the reference set has {n_references} samples and a sample is not its own neighbour, "
+            f"so {k + 1} or more are needed"
+        )
+    return k
