@@ -3,6 +3,7 @@
 from proxcal.metrics.binned import BinnedError, ace, ece, mce, piece
 from proxcal.metrics.binning import BinTable
 from proxcal.metrics.floors import noise_floor
+from proxcal.metrics.intervals import wilson_interval
 from proxcal.metrics.scores import MeanLoss, brier, multiclass_nll, nll
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "nll",
     "noise_floor",
     "piece",
+    "wilson_interval",
 ]
