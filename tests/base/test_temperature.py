@@ -82,6 +82,17 @@ def test_all_right_set_gets_platts_smoothed_targets(simulate):
     assert np.argmin(smoothed) == 1
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_all_right_set_of_any_scale_only_scales_the_temperature(simulate, scale):
+    logits, _ = simulate(n=50)
+    labels = logits.argmax(axis=1)
+    with pytest.warns(ProxcalWarning):
+        plain = TemperatureScaling().fit(logits, labels).temperature_
+    with pytest.warns(ProxcalWarning):
+        scaled = TemperatureScaling().fit(logits * scale, labels).temperature_
+    assert scaled == pytest.approx(plain * scale, rel=1e-5)
+
+
 def test_more_right_answers_make_an_all_right_set_surer(simulate):
     logits, _ = simulate(n=400)
     labels = logits.argmax(axis=1)
