@@ -103,11 +103,15 @@ class ProCal(Estimator):
         y = check_labels(labels, *checked.shape)
         if informed is None:
             return self._fit_with(checked, y, None)
-        rows = check_features(features, n_samples=len(y))
+        return self._fit_with(checked, y, self._neighbors_of_references(check_features(features, n_samples=len(y))))
+
+    def _neighbors_of_references(self, features: Array) -> Neighbors:
+        """Take the features as the reference set, and find the neighbours of each among the others."""
         self.proximity_ = Proximity(
             n_neighbors=self.n_neighbors, metric=self.metric, normalize=self.normalize, index=self.index
-        ).fit(rows)
-        return self._fit_with(checked, y, self.proximity_.neighbors(k=n_searched(informed, self.n_neighbors, len(y))))
+        ).fit(features)
+        informed = _as_informed(self.informed, self.random_state)
+        return self.proximity_.neighbors(k=n_searched(informed, self.n_neighbors, len(features)))
 
     def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Self:
         """Fit on checked arrays and neighbours already found; without neighbours the base alone."""
@@ -134,29 +138,44 @@ class ProCal(Estimator):
     def confidence(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """The probability that each prediction is right, (n,)."""
         checked, neighbors = self._check(scores, features)
+        if self.rows != "keep":
+            return self._calibrated(checked, neighbors).confidence
         return self._informed_confidence(_Top.of(self.base_.blocks(checked), len(checked)), neighbors)
 
     def predict_proba(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Rows that sum to 1, (n, C); the predicted class has the confidence above."""
-        return self._rows_with(*self._check(scores, features))
-
-    def _rows_with(self, scores: Array, neighbors: Neighbors | None) -> Floats:
-        probs: Floats = np.empty(scores.shape)
-        top = _Top.of(_stored(self.base_.blocks(scores), probs), len(scores))
-        if neighbors is not None:
-            confidence = self._informed_confidence(top, neighbors)
-            for block in row_blocks(*probs.shape):
-                probs[block] = rebuild(probs[block], confidence[block], self.exponent_, self.rows)
-        return probs
+        return self._calibrated(*self._check(scores, features)).probs
 
     def predict(self, scores: ArrayLike, features: ArrayLike | None = None) -> Ints:
         """The class with the largest probability, (n,)."""
         if self.rows != "keep":
-            reranked: Ints = self.predict_proba(scores, features).argmax(axis=1)
-            return reranked
+            return self._calibrated(*self._check(scores, features)).predicted
         check_is_fitted(self)
         checked = check_scores(scores, self.input, n_classes=self.n_classes_)
         return _Top.of(self.base_.blocks(checked), len(checked)).predicted
+
+    def calibrate(self, scores: ArrayLike, features: ArrayLike | None = None) -> "Calibrated":
+        """Rows, predictions, their confidence and, where features are given, proximity: all from one search."""
+        checked, neighbors = self._check(scores, features)
+        if neighbors is None and features is not None and hasattr(self, "proximity_"):
+            neighbors = self.proximity_.neighbors(check_features(features, n_samples=len(checked)))
+        return self._calibrated(checked, neighbors)
+
+    def _calibrated(self, scores: Array, neighbors: Neighbors | None) -> "Calibrated":
+        """The same on checked scores and neighbours already found."""
+        probs: Floats = np.empty(scores.shape)
+        top = _Top.of(_stored(self.base_.blocks(scores), probs), len(scores))
+        proximity = None if neighbors is None else log_proximity(neighbors.nearest(self.n_neighbors))
+        if neighbors is None or self.informed_ is None:
+            return Calibrated(probs, top.predicted, top.confidence, proximity)
+        confidence = self._informed_confidence(top, neighbors)
+        for block in row_blocks(*probs.shape):
+            probs[block] = rebuild(probs[block], confidence[block], self.exponent_, self.rows)
+        if self.rows == "keep":
+            return Calibrated(probs, top.predicted, confidence, proximity)
+        after = _Top.of(((block, probs[block]) for block in row_blocks(*probs.shape)), len(probs))
+        overtaken = after.predicted != top.predicted
+        return Calibrated(probs, after.predicted, np.where(overtaken, after.confidence, confidence), proximity)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write one safetensors file; what `load` gives back computes the same, bit for bit."""
@@ -209,6 +228,17 @@ def n_searched(informed: Any, n_neighbors: int, n_references: int) -> int:
     """How many neighbours a sample's search is for: those of proximity, or of evidence where that is asked for."""
     wanted = max(SIZES) if takes_evidence(informed) else 0
     return min(max(n_neighbors, wanted), n_references - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """What is said of n samples: rows (n, C), the class predicted, the probability that it is right, and log proximity
+    (None where no neighbours were sought)."""
+
+    probs: Floats
+    predicted: Ints
+    confidence: Floats
+    log_proximity: Floats | None
 
 
 @dataclass(frozen=True)
