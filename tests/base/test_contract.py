@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from proxcal.base import (
+    EnsembleTemperatureScaling,
     ForeignCalibrator,
     HistogramBinning,
     Identity,
@@ -18,6 +19,8 @@ from proxcal.base import (
 CALIBRATORS = [
     Identity(),
     TemperatureScaling(),
+    EnsembleTemperatureScaling(),
+    EnsembleTemperatureScaling(loss="brier"),
     HistogramBinning(),
     HistogramBinning(strategy="quantile"),
     IsotonicRegression(),

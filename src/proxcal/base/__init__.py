@@ -2,6 +2,7 @@
 
 from proxcal.base._calibrator import BaseCalibrator
 from proxcal.base._choice import BASES, make_base
+from proxcal.base.ensemble_temperature import EnsembleTemperatureScaling
 from proxcal.base.foreign import ForeignCalibrator
 from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
@@ -12,6 +13,7 @@ from proxcal.base.temperature import TemperatureScaling
 __all__ = [
     "BASES",
     "BaseCalibrator",
+    "EnsembleTemperatureScaling",
     "ForeignCalibrator",
     "HistogramBinning",
     "Identity",

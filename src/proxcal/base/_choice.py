@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from proxcal._validation import Input
 from proxcal.base._calibrator import BaseCalibrator
+from proxcal.base.ensemble_temperature import EnsembleTemperatureScaling
 from proxcal.base.foreign import ForeignCalibrator
 from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
@@ -16,6 +17,7 @@ from proxcal.base.temperature import TemperatureScaling
 BASES: dict[str, type[BaseCalibrator]] = {
     "identity": Identity,
     "temperature": TemperatureScaling,
+    "ensemble-temperature": EnsembleTemperatureScaling,
     "histogram": HistogramBinning,
     "isotonic": IsotonicRegression,
     "multi-isotonic": MultiIsotonicRegression,
