@@ -1,13 +1,45 @@
-"""Calibrated confidence that holds where data is sparse."""
+"""Calibrated confidence that holds where data is sparse.
+
+`ProCal` calibrates, `piece` and `ece` measure, `bias_test` tests, `evaluate` compares; README.md has an example of
+ten lines.
+"""
 
 from importlib.metadata import version
 
 from proxcal._validation import ProxcalWarning
 from proxcal.base import HistogramBinning, Identity, IsotonicRegression, MultiIsotonicRegression, TemperatureScaling
 from proxcal.bundle import Predictions
+from proxcal.datasets import load_demo
 from proxcal.informed import BinMeanShift, DensityRatio, NeighborhoodLogistic, ProximityLogistic
-from proxcal.metrics import ace, brier, ece, mce, nll, noise_floor, piece
+from proxcal.metrics import ace, brier, ece, mce, multiclass_nll, nll, noise_floor, piece
 from proxcal.procal import ProCal
 from proxcal.proximity import Neighbors, Proximity, evidence
 
 __version__ = version("proxcal")
+
+__all__ = [
+    "BinMeanShift",
+    "DensityRatio",
+    "HistogramBinning",
+    "Identity",
+    "IsotonicRegression",
+    "MultiIsotonicRegression",
+    "NeighborhoodLogistic",
+    "Neighbors",
+    "Predictions",
+    "ProCal",
+    "ProxcalWarning",
+    "Proximity",
+    "ProximityLogistic",
+    "TemperatureScaling",
+    "ace",
+    "brier",
+    "ece",
+    "evidence",
+    "load_demo",
+    "mce",
+    "multiclass_nll",
+    "nll",
+    "noise_floor",
+    "piece",
+]

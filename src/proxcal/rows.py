@@ -18,7 +18,7 @@ import numpy as np
 
 from proxcal._validation import Array, Floats, Ints, ProxcalWarning
 from proxcal.base._calibrator import BaseCalibrator
-from proxcal.base.temperature import fit_temperature
+from proxcal.base.temperature import TemperatureScaling
 
 Mode = Literal["keep", "rerank", "paper"]
 MODES: tuple[Mode, ...] = ("keep", "rerank", "paper")
@@ -33,19 +33,20 @@ _MAX_ERRORS = 10_000  # more, evenly thinned, add nothing to one number
 
 
 def fit_exponent(base: BaseCalibrator, scores: Array, predicted: Ints, labels: Ints) -> float:
-    """β of least log loss for the labels among the classes that were not predicted: 1/T of a temperature fit on the
-    wrong predictions with the predicted class masked."""
+    """β of least log loss for the labels among the classes not predicted: 1/T of a temperature fit to wrong predictions
+    without the predicted class."""
     wrong = np.flatnonzero(predicted != labels)
-    if len(wrong) < _MIN_ERRORS or scores.shape[1] == 2:
+    n_classes = scores.shape[1]
+    if len(wrong) < _MIN_ERRORS or n_classes == 2:
         return 1.0
     wrong = wrong[:: -(-len(wrong) // _MAX_ERRORS)]
-    others = np.empty((len(wrong), scores.shape[1]), dtype=np.float32)
+    others = np.empty((len(wrong), n_classes - 1), dtype=np.float32)
     for block, rows in base.blocks(scores[wrong]):
-        others[block] = _log(rows)
-    others[np.arange(len(wrong)), predicted[wrong]] = np.finfo(np.float32).min
+        others[block] = _log(rows[np.arange(n_classes) != predicted[wrong[block], None]].reshape(len(rows), -1))
+    place = labels[wrong] - (labels[wrong] > predicted[wrong])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ProxcalWarning)  # an extreme β is bounded, and as good as its neighbours
-        return 1 / fit_temperature(others, labels[wrong], "logits")
+        return 1 / TemperatureScaling().fit(others, place).temperature_
 
 
 def rebuild(rows: Floats, confidence: Floats, exponent: float, mode: Mode) -> Floats:
@@ -80,16 +81,17 @@ def _lower_exponents(below: Floats, least_total: Floats, exponent: float) -> Flo
     log Σ exp is convex and falls with b, so Newton's steps from the floor never pass the solution.
     """
     b = np.full(len(below), min(_FLOOR, exponent))
+    finite = np.where(np.isfinite(below), below, 0)
     target = np.log(least_total)
     for _ in range(_MAX_STEPS):
         weights = np.exp(b[:, None] * below)
         total = weights.sum(axis=1)
-        weights *= np.where(np.isfinite(below), below, 0)
-        slope = weights.sum(axis=1) / total
         gap = np.log(total) - target
-        step = np.where((gap > 0) & (slope < 0), gap / np.maximum(-slope, _TINY), 0)
+        fall = -(weights * finite).sum(axis=1) / total
+        reachable = (gap > 0) & (fall > _ROUNDING)
+        step = np.where(reachable, gap / np.where(reachable, fall, 1), 0)
         b = np.minimum(b + step, exponent)
-        if not np.any(step > 1e-12 * b):
+        if not np.any(step > _ROUNDING * b):
             break
     return b
 

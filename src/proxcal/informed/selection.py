@@ -36,9 +36,9 @@ def candidates(random_state: int) -> dict[str, Any]:
 def select(samples: Samples, correct: Bools, random_state: int) -> tuple[Any, dict[str, Any]]:
     """The informed calibrator chosen, fitted on all samples (None for doing nothing), and the record of why."""
     if len(correct) < MIN_SAMPLES:
-        return None, _unchosen(f"{len(correct)} calibration samples are too few to choose by (under {MIN_SAMPLES})")
+        return _nothing(f"{len(correct)} calibration samples are too few to choose by (under {MIN_SAMPLES})")
     if correct.all() or not correct.any():
-        return None, _unchosen(f"every calibration sample is {'right' if correct.all() else 'wrong'}")
+        return _nothing(f"every calibration sample is {'right' if correct.all() else 'wrong'}")
     folds = assign_folds(len(correct), random_state)
     tried = {
         name: candidate
@@ -89,5 +89,6 @@ def _log_loss(confidence: Floats, correct: Bools) -> Floats:
     return log_loss(log_odds(confidence), correct)
 
 
-def _unchosen(reason: str) -> dict[str, Any]:
-    return {"chosen": "none", "reason": reason}
+def _nothing(reason: str) -> tuple[None, dict[str, Any]]:
+    warnings.warn(f"{reason}; confidence is left as the base gives it", ProxcalWarning, stacklevel=4)
+    return None, {"chosen": "none", "reason": reason}

@@ -15,7 +15,7 @@ from proxcal._validation import Floats, check_choice, check_features, check_inte
 from proxcal.proximity.exact import Neighbors, References, inverse_norms, search
 
 Metric = Literal["euclidean", "cosine"]
-_LARGEST = 1e18  # squares of longer rows overflow float32
+_LONGEST = 1e18  # squares of longer rows overflow float32
 
 
 class Proximity(Estimator):
@@ -52,10 +52,10 @@ class Proximity(Estimator):
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
+        largest = max(float(rows.max()), -float(rows.min()))
+        if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
+            raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
         references = References.of(rows, unit=self._unit)
-        longest = np.sqrt(2 * float(references.half_square.max()))
-        if not longest < _LARGEST or not float(np.abs(rows).max()) < _LARGEST:
-            raise ValueError(f"features reach {np.abs(rows).max():.3g}; rescale them below {_LARGEST:g}")
         self.references_ = references.rows
         self.scale_ = references.scale
         self.center_ = references.center

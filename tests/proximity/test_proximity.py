@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from proxcal.proximity import Proximity, exact
+
+
+def rows(n=300, d=8, seed=0, offset=0.0, dtype=np.float64):
+    return (np.random.default_rng(seed).normal(size=(n, d)) + offset).astype(dtype)
+
+
+def unit(x):
+    x = x.astype(np.float64)
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def slow_log_score(queries, references, k, *, leave_out_self=False):
+    distances = cdist(queries, references)
+    if leave_out_self:
+        np.fill_diagonal(distances, np.inf)
+    return -np.sort(distances, axis=1)[:, :k].mean(axis=1)
+
+
+@pytest.mark.parametrize("offset", [0, 100])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_log_score_is_minus_the_mean_distance_to_the_k_nearest(normalize, dtype, offset):
+    x, q = rows(dtype=dtype, offset=offset), rows(40, seed=1, dtype=dtype, offset=offset)
+    prepare = unit if normalize else (lambda a: a.astype(np.float64))
+    found = Proximity(n_neighbors=5, normalize=normalize).fit(x).log_score(q)
+    np.testing.assert_allclose(found, slow_log_score(prepare(q), prepare(x), 5), rtol=1e-6)
+
+
+def test_score_is_the_exponential_of_log_score():
+    fitted = Proximity(n_neighbors=3).fit(rows())
+    np.testing.assert_allclose(fitted.score(rows(9, seed=1)), np.exp(fitted.log_score(rows(9, seed=1))))
+
+
+def test_cosine_distance_is_one_minus_the_cosine():
+    x, q = rows(), rows(40, seed=1)
+    expected = -np.sort(1 - unit(q) @ unit(x).T, axis=1)[:, :10].mean(axis=1)
+    np.testing.assert_allclose(Proximity(metric="cosine").fit(x).log_score(q), expected, rtol=1e-6)
+
+
+def test_fit_score_leaves_each_sample_out_of_its_own_neighbours():
+    x = rows()
+    found = np.log(Proximity(n_neighbors=4, normalize=False).fit_score(x))
+    np.testing.assert_allclose(found, slow_log_score(x, x, 4, leave_out_self=True), rtol=1e-6)
+
+
+def test_a_duplicate_is_a_neighbour_and_the_sample_itself_is_not():
+    x = np.repeat(rows(20), 2, axis=0)
+    found = Proximity(n_neighbors=1).fit(x).neighbors()
+    np.testing.assert_array_equal(found.indices[:, 0], np.arange(40) ^ 1)
+    np.testing.assert_array_equal(found.distances, 0)
+
+
+def test_distances_of_near_duplicates_far_from_the_origin_do_not_cancel():
+    x = rows(200, offset=1000)
+    x[100:] = x[:100] + 1e-6 * rows(100, seed=3)
+    found = Proximity(n_neighbors=1, normalize=False).fit(x).neighbors()
+    np.testing.assert_array_equal(found.indices[:100, 0], np.arange(100, 200))
+    np.testing.assert_allclose(found.distances[:100, 0], np.linalg.norm(x[100:] - x[:100], axis=1), rtol=1e-9)
+
+
+def test_log_score_does_not_underflow_where_score_does():
+    fitted = Proximity(normalize=False).fit(1e6 * rows())
+    assert fitted.score(1e6 * rows(5, seed=1)).max() == 0
+    assert len(np.unique(fitted.log_score(1e6 * rows(5, seed=1)))) == 5
+
+
+@pytest.mark.parametrize("tile", [7, 64, 1 << 15])
+@pytest.mark.parametrize("chunk_size", [1, 16, 1000])
+def test_blocks_do_not_change_the_neighbours(monkeypatch, chunk_size, tile):
+    x = rows(dtype=np.float32)
+    expected = Proximity(n_neighbors=20).fit(x).neighbors()
+    monkeypatch.setattr(exact, "_TILE", tile)
+    found = Proximity(n_neighbors=20, chunk_size=chunk_size).fit(x).neighbors()
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 60), st.integers(0, 5), st.randoms(use_true_random=False))
+def test_the_k_smallest_keys_are_selected(k, ties, random):
+    m = random.randint(max(k, 2), 400)
+    keys = np.random.default_rng(m).integers(0, 10 ** (ties + 1), size=(5, m)).astype(np.float32)
+    chosen = np.take_along_axis(keys, exact._smallest(keys, k), axis=1)
+    np.testing.assert_array_equal(np.sort(chosen, axis=1), np.sort(keys, axis=1)[:, :k])
+
+
+def test_columns_are_selected_once_each():
+    chosen = exact._smallest(np.zeros((3, 500), dtype=np.float32), 20)
+    assert all(len(set(row)) == 20 for row in chosen)
+
+
+def test_the_order_of_references_does_not_matter():
+    x, q = rows(), rows(30, seed=1)
+    shuffled = np.random.default_rng(5).permutation(len(x))
+    np.testing.assert_array_equal(Proximity().fit(x).log_score(q), Proximity().fit(x[shuffled]).log_score(q))
+
+
+def test_one_sample_gets_what_it_gets_among_many():
+    fitted, q = Proximity().fit(rows(dtype=np.float32)), rows(30, seed=1, dtype=np.float32)
+    assert fitted.log_score(q[7:8])[0] == fitted.log_score(q)[7]
+
+
+def test_a_row_of_zeros_stays_at_the_origin():
+    x = np.vstack([np.zeros((1, 8)), rows(30)])
+    np.testing.assert_allclose(Proximity(n_neighbors=3).fit(x).log_score(np.zeros((1, 8))), [-2 / 3])
+
+
+def test_references_are_not_copied():
+    x = rows(dtype=np.float32)
+    assert Proximity().fit(x).references_ is x
+
+
+def test_equal_features_have_proximity_one():
+    np.testing.assert_array_equal(Proximity().fit_score(np.ones((30, 4))), 1)
+
+
+@pytest.mark.parametrize("n", [1, 9, 10])
+def test_k_at_or_over_n_is_an_error_with_both_numbers(n):
+    with pytest.raises(ValueError, match=f"n_neighbors is 10; the reference set has {n} samples"):
+        Proximity().fit(rows(n))
+
+
+def test_another_width_than_at_fit_is_an_error_with_both_numbers():
+    with pytest.raises(ValueError, match="features has 5 columns; the reference set has 8"):
+        Proximity().fit(rows()).score(rows(d=5))
+
+
+def test_non_finite_features_are_an_error_with_count_and_row():
+    x = rows()
+    x[17, 2], x[20, 0] = np.nan, np.inf
+    with pytest.raises(ValueError, match=r"features has 2 values that are not finite .*, the first in row 17"):
+        Proximity().fit(x)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"metric": "manhattan"}, "metric must be one of 'euclidean', 'cosine'; got 'manhattan'"),
+        ({"index": "hnsw"}, "index must be one of 'exact'; got 'hnsw'"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1; got 0"),
+        ({"n_neighbors": 2.5}, "n_neighbors must be a whole number"),
+        ({"chunk_size": 0}, "chunk_size must be a whole number of at least 1"),
+    ],
+)
+def test_a_wrong_setting_is_named(setting, message):
+    with pytest.raises(ValueError, match=message):
+        Proximity(**setting).fit(rows())
+
+
+def test_features_too_long_for_float32_are_refused():
+    with pytest.raises(ValueError, match="rescale"):
+        Proximity(normalize=False).fit(1e25 * rows())
+
+
+def test_score_before_fit_is_an_error():
+    with pytest.raises(NotFittedError):
+        Proximity().score(rows())
+
+
+def test_clone_keeps_the_settings():
+    settings = Proximity(n_neighbors=3, metric="cosine", normalize=False, chunk_size=7).get_params()
+    assert clone(Proximity(**settings)).get_params() == settings
