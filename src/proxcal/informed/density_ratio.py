@@ -8,8 +8,10 @@ posterior odds = prior odds × density ratio, in one of two ways:
 - prior="confidence": the prior odds are the confidence's own, and each density is divided by the one the confidence
   foretells: (Σ K over the correct / Σ K c over all) over (Σ K over the wrong / Σ K (1 - c) over all). Where the
   confidence was right, the ratio is 1 however wide the kernels; so they may be wide, and few samples do little harm.
-  One pseudo-sample that is as foretold keeps the ratio finite, and 1 far from all samples. On six real data sets it
-  changed log loss by -0.0011 where "share" changed it by +0.0020, with 300 samples by +.0008 against +.0170.
+  One pseudo-sample that is as foretold keeps the ratio finite, and 1 far from all samples. A base that is off as a
+  whole is straightened by a line in its log-odds first. On six real data sets (temperature scaling, 4000 to 6000
+  samples) this changed log loss by -0.0011 where "share" changed it by +0.0022; with 300 samples by +0.0008 against
+  +0.0170.
 
 coordinates="normal" puts both axes on normal scores: a density ratio does not change with smooth coordinates, and its
 estimate is far better conditioned there. coordinates="paper" takes confidence and proximity as they are, with the
@@ -35,9 +37,7 @@ from proxcal.informed._ridge import log_loss, log_odds, newton
 LogSums = Callable[[Floats, Floats, Floats], Floats]  # samples, weights, bandwidth: log Σ w K, on a new last axis
 
 FEWEST = 2  # correct, and wrong: one sample has no spread to take a bandwidth from
-WIDENING = (
-    2.5  # of the bandwidth where the prior is the confidence, which leaves less to find; measured: 2 to 4 are alike
-)
+WIDENING = 2.5  # of the bandwidth where the prior is the confidence; measured: 2 to 4 are alike
 BANDWIDTH_FLOOR = 0.01  # of both sides' common bandwidth
 LINE_RIDGE = 1e-3  # keeps the line finite where the samples can be told apart without error
 ROUNDING = 1e-12  # a range this small beside the values is none
