@@ -1,5 +1,7 @@
 """Whether confidence is wrong in a different way where data is sparse: shown by proximity group, and tested."""
 
+from proxcal.bias.comparison import BiasTest, bias_test
 from proxcal.bias.groups import ProximityGroups, proximity_groups
+from proxcal.bias.significance import adjust_p_values
 
-__all__ = ["ProximityGroups", "proximity_groups"]
+__all__ = ["BiasTest", "ProximityGroups", "adjust_p_values", "bias_test", "proximity_groups"]
