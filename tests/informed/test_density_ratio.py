@@ -88,6 +88,13 @@ def test_the_prior_is_straightened_only_where_the_base_is_off(slope, expected):
     np.testing.assert_allclose(fitted.prior_line_, [0, expected], atol=0.05)
 
 
+def test_a_base_that_claims_certainty_is_not_believed_beyond_its_samples():
+    rng = np.random.default_rng(0)
+    confidence = rng.choice([0.5, 1.0], 200)
+    fitted = DensityRatio().fit(confidence, rng.random(200), rng.random(200) < confidence)
+    assert 1e-4 < 1 - fitted.predict([1.0], [0.5])[0] < 0.02
+
+
 def several(kind, seed):
     """Few or piled-up samples, and points among and far from them."""
     rng = np.random.default_rng(seed)

@@ -87,11 +87,12 @@ class DensityRatio(InformedCalibrator):
             self.confidence_scores_, self.proximity_scores_ = NormalScores().fit(p), NormalScores().fit(d)
         self.points_, self.correct_ = self._points(p, d), right
         if self._relative:
-            self.prior_line_ = _prior_line(p, right)
+            self.longest_odds_ = float(np.log(2 * len(p)))
+            self.prior_line_ = _prior_line(self._odds(p), right)
             self.foretold_ = expit(self._prior_odds(p))
             self.bandwidths_ = WIDENING * _reference_bandwidths(self.points_, np.ones_like(right))
         else:
-            self.prior_line_ = np.zeros(2)
+            self.longest_odds_, self.prior_line_ = 0.0, np.zeros(2)
             self.bandwidths_ = _reference_bandwidths(self.points_, right, ~right)
         self._tabulate()
         return self
@@ -117,8 +118,12 @@ class DensityRatio(InformedCalibrator):
 
     def _prior_odds(self, confidence: Floats) -> Floats:
         """In logarithms. The share's n₊/n₋ is already in the ratio, whose sums are not divided by n₊ and n₋."""
-        intercept, slope = self.prior_line_
-        odds: Floats = intercept + slope * log_odds(confidence)
+        odds: Floats = self.prior_line_[0] + self.prior_line_[1] * self._odds(confidence)
+        return odds
+
+    def _odds(self, confidence: Floats) -> Floats:
+        """In logarithms, and no longer than 2n to 1: n samples, all right, tell of no more, so a 1 is no certainty."""
+        odds: Floats = np.clip(log_odds(confidence), -self.longest_odds_, self.longest_odds_)
         return odds
 
     def _log_ratio(self, points: Floats) -> Floats:
@@ -167,10 +172,9 @@ class DensityRatio(InformedCalibrator):
         return sums[..., 0] - sums[..., 1], sums[..., 2] - sums[..., 3]
 
 
-def _prior_line(confidence: Floats, correct: Bools) -> Floats:
+def _prior_line(odds: Floats, correct: Bools) -> Floats:
     """Intercept and slope for the confidence's log-odds: by likelihood, pulled to (0, 1) by what two parameters gain by
     chance (ln n of log likelihood, as in BIC). It straightens an overconfident base and leaves a calibrated one be."""
-    odds = log_odds(confidence)
     columns = np.column_stack([np.ones_like(odds), odds])
     change = newton(columns, np.full(2, LINE_RIDGE), odds, correct, np.zeros(2))
     gain = np.sum(log_loss(odds, correct) - log_loss(odds + columns @ change, correct))
