@@ -7,7 +7,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import proxcal as px
-from proxcal.procal import n_searched
 
 BASES = ["identity", "temperature", "histogram", "isotonic", "multi-isotonic"]
 INFORMED = ["auto", "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None]
@@ -241,12 +240,10 @@ def test_the_papers_density_ratio_is_bayes_rule_with_its_kernels(demo):
 
 
 @pytest.mark.parametrize(
-    ("informed", "expected"), [("auto", 50), ("neighborhood", 50), ("logistic", 10), ("density-ratio", 10)]
+    ("informed", "expected"), [("auto", 50), ("neighborhood", 50), ("logistic", 10), ("density-ratio", 10), (None, 0)]
 )
 def test_more_neighbours_are_searched_only_where_evidence_is_wanted(informed, expected):
-    from proxcal.procal import _as_informed
-
-    assert n_searched(_as_informed(informed, 0), 10, 1000) == expected
+    assert px.ProCal(informed=informed)._n_searched() == expected
 
 
 @pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")

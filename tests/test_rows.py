@@ -128,14 +128,14 @@ def test_the_exponent_is_the_one_with_the_least_log_loss_among_the_errors():
         return np.mean(np.log(np.exp(b * masked).sum(axis=1)) - b * masked[np.arange(len(labels)), labels])
 
     expected = minimize_scalar(loss, bounds=(0.1, 10), method="bounded", options={"xatol": 1e-8}).x
-    assert fit_exponent(base, logits, predicted, labels) == pytest.approx(expected, rel=1e-4)
+    assert fit_exponent(base, logits, None, predicted, labels) == pytest.approx(expected, rel=1e-4)
 
 
 def test_right_predictions_say_nothing_of_the_exponent():
     logits, labels = wrong_predictions()
     base, predicted = Identity().fit(logits, labels), logits.argmax(axis=1)
-    more = np.vstack([logits, logits]), np.r_[predicted, predicted], np.r_[labels, predicted]
-    alone = fit_exponent(base, logits, predicted, labels)
+    more = np.vstack([logits, logits]), None, np.r_[predicted, predicted], np.r_[labels, predicted]
+    alone = fit_exponent(base, logits, None, predicted, labels)
     assert fit_exponent(base, *more) == pytest.approx(alone, rel=1e-6)
 
 
@@ -144,10 +144,10 @@ def test_few_errors_leave_the_exponent_at_one(n_errors):
     logits, labels = wrong_predictions(n_errors + 1)
     predicted = logits.argmax(axis=1)
     labels[-1] = predicted[-1]
-    assert fit_exponent(Identity().fit(logits, labels), logits, predicted, labels) == 1
+    assert fit_exponent(Identity().fit(logits, labels), logits, None, predicted, labels) == 1
 
 
 def test_two_classes_leave_the_exponent_at_one():
     logits = np.random.default_rng(0).normal(size=(200, 2))
     predicted = logits.argmax(axis=1)
-    assert fit_exponent(Identity().fit(logits, 1 - predicted), logits, predicted, 1 - predicted) == 1
+    assert fit_exponent(Identity().fit(logits, 1 - predicted), logits, None, predicted, 1 - predicted) == 1

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from proxcal._validation import ProxcalWarning
 from proxcal.base import HistogramBinning, Identity, IsotonicRegression, MultiIsotonicRegression, TemperatureScaling
+from proxcal.bias import adjust_p_values, bias_test, proximity_groups
 from proxcal.bundle import Predictions
 from proxcal.datasets import load_demo
 from proxcal.informed import BinMeanShift, DensityRatio, NeighborhoodLogistic, ProximityLogistic
@@ -33,6 +34,8 @@ __all__ = [
     "ProximityLogistic",
     "TemperatureScaling",
     "ace",
+    "adjust_p_values",
+    "bias_test",
     "brier",
     "ece",
     "evidence",
@@ -42,4 +45,5 @@ __all__ = [
     "nll",
     "noise_floor",
     "piece",
+    "proximity_groups",
 ]

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 INPUTS: tuple[Input, ...] = ("logits", "probs")
 ROW_SUM_TOLERANCE = 1e-2  # a float16 row of 1000 probabilities sums to 1 ± 0.005
+_ROUNDING = 1e-5  # a float32 softmax may sum to a little more than 1
 _BLOCK_BYTES = 4 << 20
 
 
@@ -153,8 +154,12 @@ def _check_vector(name: str, values: ArrayLike) -> Array:
         if array.dtype.kind != "b" and not np.isin(array, (0, 1)).all():
             raise ValueError("correct has values other than 0 and 1; it says whether each prediction was right")
         return array.astype(np.bool_)
-    if name == "confidence" and len(array) and (array.min() < 0 or array.max() > 1):
-        raise ValueError(f"confidence lies in [{array.min():.3g}, {array.max():.3g}]; it needs probabilities in [0, 1]")
+    if name == "confidence" and len(array):
+        if array.min() < -_ROUNDING or array.max() > 1 + _ROUNDING:
+            raise ValueError(
+                f"confidence lies in [{array.min():.6g}, {array.max():.6g}]; it needs probabilities in [0, 1]"
+            )
+        return np.clip(array.astype(np.float64), 0, 1)
     return array.astype(np.float64)
 
 

@@ -34,7 +34,7 @@ from proxcal._validation import (
     check_scores,
     row_blocks,
 )
-from proxcal.base import BASES, make_base
+from proxcal.base import BASES, BaseCalibrator, make_base
 from proxcal.informed import INFORMED, NormalScores, Samples, select
 from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
 from proxcal.proximity.evidence import SIZES
@@ -98,33 +98,37 @@ class ProCal(Estimator):
     def fit(self, scores: ArrayLike, labels: ArrayLike, features: ArrayLike | None = None) -> Self:
         """Learn from calibration samples, which the model was not trained on; they become the reference set."""
         check_choice("rows", self.rows, MODES)
-        informed = _as_informed(self.informed, self.random_state)
+        k = self._n_searched()
         checked = check_scores(scores, self.input)
         y = check_labels(labels, *checked.shape)
-        if informed is None:
+        if k == 0:
             return self._fit_with(checked, y, None)
         return self._fit_with(checked, y, self._neighbors_of_references(check_features(features, n_samples=len(y))))
+
+    def _n_searched(self) -> int:
+        """How many neighbours `base` and `informed` ask for."""
+        informed = _as_informed(self.informed, self.random_state)
+        return n_searched(make_base(self.base, self.input), informed, self.n_neighbors)
 
     def _neighbors_of_references(self, features: Array) -> Neighbors:
         """Take the features as the reference set, and find the neighbours of each among the others."""
         self.proximity_ = Proximity(
             n_neighbors=self.n_neighbors, metric=self.metric, normalize=self.normalize, index=self.index
         ).fit(features)
-        informed = _as_informed(self.informed, self.random_state)
-        return self.proximity_.neighbors(k=n_searched(informed, self.n_neighbors, len(features)))
+        return self.proximity_.neighbors(k=min(self._n_searched(), len(features) - 1))
 
     def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Self:
-        """Fit on checked arrays and neighbours already found; without neighbours the base alone."""
+        """Fit on checked arrays and neighbours already found; None where neither base nor informed asks for them."""
         self.n_classes_ = scores.shape[1]
-        self.base_ = make_base(self.base, self.input).fit(scores, labels)
+        self.base_ = make_base(self.base, self.input).fit_with(scores, labels, neighbors)
         self.informed_, self.selection_, self.exponent_ = None, None, 1.0
-        if neighbors is None:
+        informed = _as_informed(self.informed, self.random_state)
+        if informed is None or neighbors is None:
             return self
-        top = _Top.of(self.base_.blocks(scores), len(labels))
+        top = _Top.of(self.base_.blocks(scores, neighbors), len(labels))
         self.reference_labels_ = labels.astype(np.int32)
         self.reference_predictions_ = top.predicted.astype(np.int32)
         self.reference_confidence_ = top.confidence
-        informed = _as_informed(self.informed, self.random_state)
         samples = self._samples(top, neighbors, takes_evidence(informed))
         correct: Bools = top.predicted == labels
         if informed == "auto":
@@ -132,7 +136,7 @@ class ProCal(Estimator):
         else:
             self.informed_ = samples.fit(clone(informed, safe=False), correct)
         if self.informed_ is not None and self.rows != "paper":
-            self.exponent_ = fit_exponent(self.base_, scores, top.predicted, labels)
+            self.exponent_ = fit_exponent(self.base_, scores, neighbors, top.predicted, labels)
         return self
 
     def confidence(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
@@ -140,19 +144,18 @@ class ProCal(Estimator):
         checked, neighbors = self._check(scores, features)
         if self.rows != "keep":
             return self._calibrated(checked, neighbors).confidence
-        return self._informed_confidence(_Top.of(self.base_.blocks(checked), len(checked)), neighbors)
+        return self._informed_confidence(self._top(checked, neighbors), neighbors)
 
     def predict_proba(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """Rows that sum to 1, (n, C); the predicted class has the confidence above."""
         return self._calibrated(*self._check(scores, features)).probs
 
     def predict(self, scores: ArrayLike, features: ArrayLike | None = None) -> Ints:
-        """The class with the largest probability, (n,)."""
+        """The class with the largest probability, (n,); with rows="keep" the base's, which may need no features."""
         if self.rows != "keep":
             return self._calibrated(*self._check(scores, features)).predicted
         check_is_fitted(self)
-        checked = check_scores(scores, self.input, n_classes=self.n_classes_)
-        return _Top.of(self.base_.blocks(checked), len(checked)).predicted
+        return self._top(*self._check(scores, features, self.base_.n_searched)).predicted
 
     def calibrate(self, scores: ArrayLike, features: ArrayLike | None = None) -> "Calibrated":
         """Rows, predictions, their confidence and, where features are given, proximity: all from one search."""
@@ -164,7 +167,7 @@ class ProCal(Estimator):
     def _calibrated(self, scores: Array, neighbors: Neighbors | None) -> "Calibrated":
         """The same on checked scores and neighbours already found."""
         probs: Floats = np.empty(scores.shape)
-        top = _Top.of(_stored(self.base_.blocks(scores), probs), len(scores))
+        top = _Top.of(_stored(self.base_.blocks(scores, neighbors), probs), len(scores))
         proximity = None if neighbors is None else log_proximity(neighbors.nearest(self.n_neighbors))
         if neighbors is None or self.informed_ is None:
             return Calibrated(probs, top.predicted, top.confidence, proximity)
@@ -176,6 +179,9 @@ class ProCal(Estimator):
         after = _Top.of(((block, probs[block]) for block in row_blocks(*probs.shape)), len(probs))
         overtaken = after.predicted != top.predicted
         return Calibrated(probs, after.predicted, np.where(overtaken, after.confidence, confidence), proximity)
+
+    def _top(self, scores: Array, neighbors: Neighbors | None) -> "_Top":
+        return _Top.of(self.base_.blocks(scores, neighbors), len(scores))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write one safetensors file; what `load` gives back computes the same, bit for bit."""
@@ -209,25 +215,28 @@ class ProCal(Estimator):
         (confidence,) = check_samples(confidence=samples.predict(self.informed_))
         return np.asarray(confidence)
 
-    def _check(self, scores: ArrayLike, features: ArrayLike | None) -> tuple[Array, Neighbors | None]:
-        """The scores, checked, and the neighbours of the features; none where no informed calibrator asks for them."""
+    def _check(
+        self, scores: ArrayLike, features: ArrayLike | None, k: int | None = None
+    ) -> tuple[Array, Neighbors | None]:
+        """The scores, checked, and the k nearest references: as many as what was fitted asks for, unless told."""
         check_is_fitted(self)
         checked = check_scores(scores, self.input, n_classes=self.n_classes_)
-        if self.informed_ is None:
+        k = n_searched(self.base_, self.informed_, self.n_neighbors) if k is None else k
+        if k == 0:
             return checked, None
-        rows = check_features(features, n_samples=len(checked), n_columns=self.proximity_.references_.shape[1])
-        k = n_searched(self.informed_, self.n_neighbors, len(self.reference_labels_))
-        return checked, self.proximity_.neighbors(rows, k)
+        references = self.proximity_.references_
+        rows = check_features(features, n_samples=len(checked), n_columns=references.shape[1])
+        return checked, self.proximity_.neighbors(rows, min(k, len(references) - 1))
 
 
 def takes_evidence(informed: Any) -> bool:
     return informed == "auto" or getattr(informed, "takes_evidence", False)
 
 
-def n_searched(informed: Any, n_neighbors: int, n_references: int) -> int:
-    """How many neighbours a sample's search is for: those of proximity, or of evidence where that is asked for."""
-    wanted = max(SIZES) if takes_evidence(informed) else 0
-    return min(max(n_neighbors, wanted), n_references - 1)
+def n_searched(base: BaseCalibrator, informed: Any, n_neighbors: int) -> int:
+    """How many neighbours are sought: the most that base, proximity and evidence ask for, where they ask for any."""
+    for_proximity = 0 if informed is None else n_neighbors
+    return max(base.n_searched, for_proximity, max(SIZES) if takes_evidence(informed) else 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ import numpy as np
 from proxcal._validation import Array, Floats, Ints, ProxcalWarning
 from proxcal.base._calibrator import BaseCalibrator
 from proxcal.base.temperature import TemperatureScaling
+from proxcal.proximity import Neighbors
 
 Mode = Literal["keep", "rerank", "paper"]
 MODES: tuple[Mode, ...] = ("keep", "rerank", "paper")
@@ -32,7 +33,9 @@ _MIN_ERRORS = 20  # fewer say nothing of β
 _MAX_ERRORS = 10_000  # more, evenly thinned, add nothing to one number
 
 
-def fit_exponent(base: BaseCalibrator, scores: Array, predicted: Ints, labels: Ints) -> float:
+def fit_exponent(
+    base: BaseCalibrator, scores: Array, neighbors: Neighbors | None, predicted: Ints, labels: Ints
+) -> float:
     """β of least log loss for the labels among the classes not predicted: 1/T of a temperature fit to wrong predictions
     without the predicted class."""
     wrong = np.flatnonzero(predicted != labels)
@@ -41,7 +44,7 @@ def fit_exponent(base: BaseCalibrator, scores: Array, predicted: Ints, labels: I
         return 1.0
     wrong = wrong[:: -(-len(wrong) // _MAX_ERRORS)]
     others = np.empty((len(wrong), n_classes - 1), dtype=np.float32)
-    for block, rows in base.blocks(scores[wrong]):
+    for block, rows in base.blocks(scores[wrong], None if neighbors is None else neighbors.take(wrong)):
         others[block] = _log(rows[np.arange(n_classes) != predicted[wrong[block], None]].reshape(len(rows), -1))
     place = labels[wrong] - (labels[wrong] > predicted[wrong])
     with warnings.catch_warnings():

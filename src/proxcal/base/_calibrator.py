@@ -15,6 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
 from proxcal._validation import Array, Floats, Input, Ints, check_labels, check_scores, row_blocks
+from proxcal.proximity import Neighbors
+
+Blocks = Iterator[tuple[slice, Floats]]
 
 
 class BaseCalibrator(Estimator):
@@ -23,9 +26,17 @@ class BaseCalibrator(Estimator):
     input: Input
     preserves_order = False  # whether the largest score always keeps the largest probability
 
+    @property
+    def n_searched(self) -> int:
+        """How many nearest references of each sample it wants to see."""
+        return 0
+
     def fit(self, scores: ArrayLike, y: ArrayLike) -> Self:
         scores = check_scores(scores, self.input)
-        labels = check_labels(y, *scores.shape, name="y")
+        return self.fit_with(scores, check_labels(y, *scores.shape, name="y"))
+
+    def fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None = None) -> Self:
+        """Fit on checked arrays, and on the neighbours of each sample among them where `n_searched` asks for them."""
         self.n_classes_ = scores.shape[1]
         self._fit(scores, labels)
         return self
@@ -33,16 +44,13 @@ class BaseCalibrator(Estimator):
     def predict_proba(self, scores: ArrayLike) -> Floats:
         check_is_fitted(self)
         scores = check_scores(scores, self.input, n_classes=self.n_classes_)
-        probs = np.empty(scores.shape)
-        for block, rows in self.blocks(scores):
-            probs[block] = rows
-        return probs
+        return joined(self.blocks(scores), scores.shape)
 
     def predict(self, scores: ArrayLike) -> Ints:
         predicted: Ints = self.predict_proba(scores).argmax(axis=1)
         return predicted
 
-    def blocks(self, scores: Array) -> Iterator[tuple[slice, Floats]]:
+    def blocks(self, scores: Array, neighbors: Neighbors | None = None) -> Blocks:
         """Calibrated rows of checked scores, a block at a time, for those who need no whole n × C array."""
         for block in row_blocks(*scores.shape):
             yield block, self._rows(scores[block])
@@ -54,8 +62,16 @@ class BaseCalibrator(Estimator):
     def _rows(self, scores: Array) -> Floats: ...
 
 
-def softmax(logits: Array, inverse_temperature: float = 1.0) -> Floats:
-    """Rows of softmax(β z) in float64; the result is a fresh array."""
+def joined(blocks: Blocks, shape: tuple[int, ...]) -> Floats:
+    """The blocks of rows as one array."""
+    rows: Floats = np.empty(shape)
+    for block, some in blocks:
+        rows[block] = some
+    return rows
+
+
+def softmax(logits: Array, inverse_temperature: float | Floats = 1.0) -> Floats:
+    """Rows of softmax(β z) in float64, β one number or a column of them; the result is a fresh array."""
     z = np.array(logits, dtype=np.float64, order="C")
     with np.errstate(over="ignore"):
         z -= z.max(axis=1, keepdims=True)

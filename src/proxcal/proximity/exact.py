@@ -35,6 +35,10 @@ class Neighbors:
     def nearest(self, k: int) -> "Neighbors":
         return Neighbors(self.distances[:, :k], self.indices[:, :k])
 
+    def take(self, which: Ints | slice) -> "Neighbors":
+        """Those of some of the samples."""
+        return Neighbors(self.distances[which], self.indices[which])
+
 
 @dataclass(frozen=True)
 class References:

@@ -1,0 +1,126 @@
+"""Quality on real networks and data: half of each set calibrates, the other half tests.
+
+    python benchmarks/quality.py DATA_FOLDER [--bases] [--json FILE]
+
+DATA_FOLDER holds predictions files (`.npz` with logits, features, labels) that no setting of proxcal was tuned to one
+by one; every number is a mean over files and seeds 2020 to 2022, and "worst" is the worst file's mean over seeds.
+Errors are ×10⁻². `--bases` shows every base alone and with the default informed step instead of the variants of the
+default.
+"""
+
+import argparse
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import proxcal as px
+from proxcal.base import BASES
+from proxcal.procal import Calibrated, ProCal
+
+SEEDS = (2020, 2021, 2022)
+COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed")
+
+
+def measure(found: Calibrated, labels: np.ndarray, proximity: np.ndarray, model: np.ndarray) -> list[float]:
+    correct = found.predicted == labels
+    piece = px.piece(found.confidence, correct, proximity)
+    return [
+        100 * px.ece(found.confidence, correct),
+        100 * piece,
+        100 * (piece - px.noise_floor(px.piece, found.confidence, proximity)),
+        100 * px.nll(found.confidence, correct),
+        100 * px.brier(found.confidence, correct),
+        px.multiclass_nll(found.probs, labels),
+        100 * correct.mean(),
+        100 * (found.predicted != model).mean(),
+    ]
+
+
+def run(
+    files: list[Path], methods: dict[str, Callable[[], ProCal]], n_calibration: int | None = None
+) -> dict[str, np.ndarray]:
+    """(files, seeds, columns) of each method; all methods of a split see the same samples."""
+    results = {name: np.empty((len(files), len(SEEDS), len(COLUMNS))) for name in methods}
+    for i, path in enumerate(files):
+        data = px.Predictions.load(path)
+        for j, seed in enumerate(SEEDS):
+            calibration, test = data.split(0.5, random_state=seed)
+            if n_calibration:
+                calibration = calibration.take(
+                    np.random.default_rng(seed).permutation(len(calibration))[:n_calibration]
+                )
+            proximity = px.Proximity().fit(calibration.features).score(test.features)
+            model = test.logits.argmax(axis=1)
+            for name, method in methods.items():
+                fitted = method().fit(calibration.logits, calibration.labels, features=calibration.features)
+                found = fitted.calibrate(test.logits, features=test.features)
+                results[name][i, j] = measure(found, test.labels, proximity, model)
+    return results
+
+
+def show(title: str, results: dict[str, np.ndarray], reference: str) -> None:
+    width = max(map(len, results))
+    print(f"\n## {title}\n")
+    print(f"| {'method':{width}} | " + " | ".join(COLUMNS) + " | NLL change | worst |")
+    print(f"| {'-' * width} |" + " ---: |" * (len(COLUMNS) + 2))
+    for name, values in results.items():
+        change = (values - results[reference])[:, :, COLUMNS.index("NLL")].mean(axis=1)
+        cells = [
+            f"{x:.{4 if column == 'multiclass NLL' else 2}f}"
+            for column, x in zip(COLUMNS, values.mean((0, 1)), strict=True)
+        ]
+        print(f"| {name:{width}} | " + " | ".join(cells) + f" | {change.mean():+.2f} | {change.max():+.2f} |")
+
+
+def variants() -> dict[str, Callable[[], ProCal]]:
+    return {
+        "temperature": lambda: ProCal(informed=None),
+        "+ auto (the default)": lambda: ProCal(),
+        "+ auto, rows=rerank": lambda: ProCal(rows="rerank"),
+        "+ neighborhood": lambda: ProCal(informed="neighborhood"),
+        "+ logistic": lambda: ProCal(informed="logistic"),
+        "+ density-ratio": lambda: ProCal(informed="density-ratio"),
+        "+ density-ratio, its own axes": lambda: ProCal(informed=px.DensityRatio(coordinates="paper")),
+        "+ bin-mean-shift": lambda: ProCal(informed="bin-mean-shift"),
+        "+ bin-mean-shift, λ = ½": lambda: ProCal(informed=px.BinMeanShift(shrinkage=0.5)),
+        "ProCal.paper()": ProCal.paper,
+    }
+
+
+def bases() -> dict[str, Callable[[], ProCal]]:
+    methods: dict[str, Callable[[], ProCal]] = {}
+    for name in BASES:
+        methods[name] = lambda name=name: ProCal(base=name, informed=None)
+        methods[f"{name} + ours"] = lambda name=name: ProCal(base=name)
+    return methods
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--bases", action="store_true")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    files = sorted(arguments.data.glob("*.npz"))
+    if not files:
+        parser.error(f"no .npz files in {arguments.data}")
+    warnings.simplefilter("ignore", px.ProxcalWarning)
+    print("Files: " + ", ".join(path.stem for path in files))
+    methods = bases() if arguments.bases else variants()
+    reference = next(iter(methods))
+    sizes = [None] if arguments.bases else [None, 1000, 300]
+    record = {}
+    for size in sizes:
+        title = f"{size} calibration samples" if size else "half of each file calibrates"
+        results = run(files, methods, size)
+        show(title, results, reference)
+        record[title] = {name: values.tolist() for name, values in results.items()}
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"columns": COLUMNS, "files": [p.stem for p in files], "results": record}))
+
+
+if __name__ == "__main__":
+    main()
