@@ -13,6 +13,7 @@ from proxcal.base import (
     Identity,
     IsotonicRegression,
     MultiIsotonicRegression,
+    ParameterizedTemperatureScaling,
     TemperatureScaling,
 )
 
@@ -21,6 +22,8 @@ CALIBRATORS = [
     TemperatureScaling(),
     EnsembleTemperatureScaling(),
     EnsembleTemperatureScaling(loss="brier"),
+    ParameterizedTemperatureScaling(),
+    ParameterizedTemperatureScaling(loss="brier"),
     HistogramBinning(),
     HistogramBinning(strategy="quantile"),
     IsotonicRegression(),

@@ -8,6 +8,7 @@ from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
 from proxcal.base.isotonic import IsotonicRegression
 from proxcal.base.multi_isotonic import MultiIsotonicRegression
+from proxcal.base.parameterized_temperature import ParameterizedTemperatureScaling
 from proxcal.base.temperature import TemperatureScaling
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Identity",
     "IsotonicRegression",
     "MultiIsotonicRegression",
+    "ParameterizedTemperatureScaling",
     "TemperatureScaling",
     "make_base",
 ]

@@ -12,12 +12,14 @@ from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
 from proxcal.base.isotonic import IsotonicRegression
 from proxcal.base.multi_isotonic import MultiIsotonicRegression
+from proxcal.base.parameterized_temperature import ParameterizedTemperatureScaling
 from proxcal.base.temperature import TemperatureScaling
 
 BASES: dict[str, type[BaseCalibrator]] = {
     "identity": Identity,
     "temperature": TemperatureScaling,
     "ensemble-temperature": EnsembleTemperatureScaling,
+    "parameterized-temperature": ParameterizedTemperatureScaling,
     "histogram": HistogramBinning,
     "isotonic": IsotonicRegression,
     "multi-isotonic": MultiIsotonicRegression,
