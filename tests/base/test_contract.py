@@ -15,6 +15,7 @@ from proxcal.base import (
     MultiIsotonicRegression,
     ParameterizedTemperatureScaling,
     TemperatureScaling,
+    VectorScaling,
 )
 
 CALIBRATORS = [
@@ -24,6 +25,7 @@ CALIBRATORS = [
     EnsembleTemperatureScaling(loss="brier"),
     ParameterizedTemperatureScaling(),
     ParameterizedTemperatureScaling(loss="brier"),
+    VectorScaling(),
     HistogramBinning(),
     HistogramBinning(strategy="quantile"),
     IsotonicRegression(),

@@ -10,6 +10,7 @@ from proxcal.base.isotonic import IsotonicRegression
 from proxcal.base.multi_isotonic import MultiIsotonicRegression
 from proxcal.base.parameterized_temperature import ParameterizedTemperatureScaling
 from proxcal.base.temperature import TemperatureScaling
+from proxcal.base.vector import VectorScaling
 
 __all__ = [
     "BASES",
@@ -22,5 +23,6 @@ __all__ = [
     "MultiIsotonicRegression",
     "ParameterizedTemperatureScaling",
     "TemperatureScaling",
+    "VectorScaling",
     "make_base",
 ]

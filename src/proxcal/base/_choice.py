@@ -14,12 +14,14 @@ from proxcal.base.isotonic import IsotonicRegression
 from proxcal.base.multi_isotonic import MultiIsotonicRegression
 from proxcal.base.parameterized_temperature import ParameterizedTemperatureScaling
 from proxcal.base.temperature import TemperatureScaling
+from proxcal.base.vector import VectorScaling
 
 BASES: dict[str, type[BaseCalibrator]] = {
     "identity": Identity,
     "temperature": TemperatureScaling,
     "ensemble-temperature": EnsembleTemperatureScaling,
     "parameterized-temperature": ParameterizedTemperatureScaling,
+    "vector": VectorScaling,
     "histogram": HistogramBinning,
     "isotonic": IsotonicRegression,
     "multi-isotonic": MultiIsotonicRegression,
