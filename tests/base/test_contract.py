@@ -1,5 +1,7 @@
 """What every base calibrator keeps to, whatever the calibration set. A new one joins by being listed in CALIBRATORS."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -34,7 +36,6 @@ CALIBRATORS = [
     MultiIsotonicRegression(ties="break"),
     ForeignCalibrator(calibrator=TemperatureScaling(input="probs")),
 ]
-ORDER_PRESERVING = [calibrator for calibrator in CALIBRATORS if calibrator.preserves_order]
 
 pytestmark = pytest.mark.filterwarnings("ignore::proxcal._validation.ProxcalWarning")
 
@@ -84,34 +85,55 @@ PROBS = {
     "exactly 0 and 1, some wrong": (np.eye(4)[of()[0].argmax(axis=1)], of()[1]),
     "float32 saturated": (softmax(of(scale=60, dtype=np.float32)[0], axis=1), of()[1]),
 }
-CASES = [pytest.param("logits", *case, id=f"logits, {name}") for name, case in LOGITS.items()]
-CASES += [pytest.param("probs", *case, id=f"probs, {name}") for name, case in PROBS.items()]
+CASES = {f"logits, {name}": ("logits", *case) for name, case in LOGITS.items()}
+CASES |= {f"probs, {name}": ("probs", *case) for name, case in PROBS.items()}
+BY_NAME = {repr(calibrator): calibrator for calibrator in CALIBRATORS}
 
 every_calibrator = pytest.mark.parametrize("calibrator", CALIBRATORS, ids=repr)
-every_case = pytest.mark.parametrize(("input", "scores", "labels"), CASES)
+every_name = pytest.mark.parametrize("name", BY_NAME)
+every_case = pytest.mark.parametrize("case", CASES)
 
 
-def fit(calibrator, input, scores, labels):
-    return clone(calibrator).set_params(input=input).fit(scores, labels)
+@cache
+def fitted_rows(name, case):
+    """The calibrator fitted to a case, and its rows for the scores of that case."""
+    input, scores, labels = CASES[case]
+    fitted = clone(BY_NAME[name]).set_params(input=input).fit(scores, labels)
+    return fitted, fitted.predict_proba(scores)
 
 
 @every_case
-@every_calibrator
-def test_rows_are_finite_float64_probabilities_that_sum_to_one(calibrator, input, scores, labels):
-    probs = fit(calibrator, input, scores, labels).predict_proba(scores)
-    assert probs.shape == scores.shape
+@every_name
+def test_rows_are_finite_float64_probabilities_that_sum_to_one(name, case):
+    _, probs = fitted_rows(name, case)
+    assert probs.shape == CASES[case][1].shape
     assert probs.dtype == np.float64
     assert (probs >= 0).all()
     np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-12)
 
 
 @every_case
-@every_calibrator
-def test_a_row_does_not_depend_on_the_rows_around_it(calibrator, input, scores, labels):
-    fitted = fit(calibrator, input, scores, labels)
-    whole = fitted.predict_proba(scores)
-    for i in range(0, len(scores), 7):
-        np.testing.assert_array_equal(whole[i : i + 1], fitted.predict_proba(scores[i : i + 1]))
+@every_name
+def test_a_row_does_not_depend_on_the_rows_around_it(name, case):
+    fitted, probs = fitted_rows(name, case)
+    for i in range(0, len(probs), 7):
+        np.testing.assert_array_equal(probs[i : i + 1], fitted.predict_proba(CASES[case][1][i : i + 1]))
+
+
+@every_case
+@pytest.mark.parametrize("name", [repr(calibrator) for calibrator in CALIBRATORS if calibrator.preserves_order])
+def test_order_preserving_calibrators_never_reverse_a_row(name, case):
+    _, probs = fitted_rows(name, case)
+    in_order = np.take_along_axis(probs, CASES[case][1].argsort(axis=1, kind="stable"), axis=1)
+    assert (np.diff(in_order) >= 0).all()
+
+
+@every_case
+@every_name
+def test_what_fit_learned_is_the_whole_object(name, case):
+    fitted, probs = fitted_rows(name, case)
+    again = type(fitted).from_state(fitted.get_params(deep=False), fitted.state_arrays())
+    np.testing.assert_array_equal(probs, again.predict_proba(CASES[case][1]))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 301])
@@ -123,22 +145,6 @@ def test_a_row_does_not_depend_on_blocks_or_the_order_in_memory(calibrator, n_cl
     np.testing.assert_array_equal(whole, fitted.predict_proba(np.asfortranarray(scores)))
     parts = [fitted.predict_proba(part) for part in np.split(scores, [1, 3, 8, 100, 1111, 4000])]
     np.testing.assert_array_equal(whole, np.concatenate(parts))
-
-
-@every_case
-@pytest.mark.parametrize("calibrator", ORDER_PRESERVING, ids=repr)
-def test_order_preserving_calibrators_never_reverse_a_row(calibrator, input, scores, labels):
-    probs = fit(calibrator, input, scores, labels).predict_proba(scores)
-    in_order = np.take_along_axis(probs, scores.argsort(axis=1, kind="stable"), axis=1)
-    assert (np.diff(in_order) >= 0).all()
-
-
-@every_case
-@every_calibrator
-def test_what_fit_learned_is_the_whole_object(calibrator, input, scores, labels):
-    fitted = fit(calibrator, input, scores, labels)
-    again = type(fitted).from_state(fitted.get_params(deep=False), fitted.state_arrays())
-    np.testing.assert_array_equal(fitted.predict_proba(scores), again.predict_proba(scores))
 
 
 @every_calibrator
