@@ -55,7 +55,10 @@ def select(samples: Samples, correct: Bools, random_state: int) -> tuple[Any, di
         "log_loss": {name: float(loss.mean()) for name, loss in losses.items()},
         "standard_error_of_gain": {name: standard_error(losses["none"] - losses[name]) for name in tried},
     }
-    return (samples.fit(tried[chosen], correct) if chosen in tried else None), record
+    if chosen == "none":
+        return None, record
+    already_fitted = hasattr(tried[chosen], "fit_held_out")
+    return tried[chosen] if already_fitted else samples.fit(tried[chosen], correct), record
 
 
 def simplest_within_one_error(losses: dict[str, Floats]) -> tuple[str, str]:

@@ -52,23 +52,29 @@ class References:
 
     @classmethod
     def of(cls, rows: Array, *, unit: bool) -> "References":
-        scale = inverse_norms(rows) if unit else np.ones(len(rows))
-        center = np.zeros(rows.shape[1])
+        scale, center, squares = np.ones(len(rows)), np.zeros(rows.shape[1]), np.empty(len(rows))
         for block in row_blocks(*rows.shape):
-            center += scale[block] @ rows[block].astype(np.float64)
+            some = rows[block].astype(np.float64)
+            squares[block] = _square_norms(some)
+            if unit:
+                scale[block] = _inverse_norms(squares[block])
+            center += scale[block] @ some
         center /= len(rows)
-        half_square = np.empty(len(rows), dtype=np.float32)
-        for block in row_blocks(*rows.shape):
-            half_square[block] = 0.5 * _square_norms(scaled(rows[block], scale[block]) - center)
-        return cls(rows, scale, center, half_square)
+        along = np.concatenate([rows[block].astype(np.float64) @ center for block in row_blocks(*rows.shape)])
+        half_square = 0.5 * (scale**2 * squares - 2 * scale * along + center @ center)
+        return cls(rows, scale, center, half_square.astype(np.float32))
 
 
 def inverse_norms(rows: Array) -> Floats:
     """1/‖row‖, and 1 for a row of zeros, which has no direction to keep."""
-    norms = np.empty(len(rows))
+    squares = np.empty(len(rows))
     for block in row_blocks(*rows.shape):
-        norms[block] = np.sqrt(_square_norms(rows[block].astype(np.float64)))
-    return 1 / np.where(norms > 0, norms, 1)
+        squares[block] = _square_norms(rows[block].astype(np.float64))
+    return _inverse_norms(squares)
+
+
+def _inverse_norms(squares: Floats) -> Floats:
+    return 1 / np.sqrt(np.where(squares > 0, squares, 1))
 
 
 def scaled(rows: Array, scale: Floats) -> Floats:
@@ -139,7 +145,7 @@ def _measured(rows: Array, scale: Floats, references: References, found: Ints) -
     def measure(block: slice) -> None:
         distances[block] = _distances(scaled(rows[block], scale[block]), references, found[block])
 
-    _in_threads(measure, row_blocks(len(rows), found.shape[1] * rows.shape[1], 1 << 20))
+    _in_threads(measure, row_blocks(len(rows), found.shape[1] * rows.shape[1]))
     order = np.lexsort((found, distances), axis=1)
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(found, order, axis=1)
 

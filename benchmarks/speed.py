@@ -1,0 +1,201 @@
+"""Speed and memory on the paper's ImageNet workload: 25 000 calibration and 25 000 test samples, 1000 classes, 2048
+features.
+
+    python benchmarks/speed.py            # needs the `bench` extra: statsmodels, faiss-cpu, pandas
+
+Times are ratios within one run, ours and the peer's one after the other; matrix products are compared with the
+machine's own sgemm rate, measured beside each search. Memory is the largest resident size of a fresh process over
+what it held before the call, plus the inputs, as a share of inputs and outputs.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import _base
+import _density_ratio
+import numpy as np
+
+import proxcal as px
+
+N, N_CLASSES, WIDTH = 25_000, 1000, 2048
+
+
+def simulated_features(n: int, labels: Any, seed: int) -> Any:
+    """float32 rows as a network's after its last activation: non-negative, clustered by class, norm about 30."""
+    rng = np.random.default_rng(0)
+    directions = rng.normal(size=(64, WIDTH)).astype(np.float32) / 8
+    centres = rng.normal(size=(N_CLASSES, 64)).astype(np.float32)
+    rng = np.random.default_rng(seed)
+    embedding = centres[labels] + 0.7 * rng.normal(size=(n, 64)).astype(np.float32)
+    return np.maximum(embedding @ directions + 0.3 * rng.normal(size=(n, WIDTH)).astype(np.float32), 0)
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def sgemm_rate(a: Any, b: Any) -> float:
+    """Floating-point operations a second of one product of 1024 rows with all of b."""
+    seconds, _ = timed(lambda: a[:1024] @ b.T)
+    return 2 * 1024 * b.size / seconds
+
+
+def proximity() -> dict[str, float]:
+    """Both searches, the references among themselves and the queries, against faiss's flat index and against sgemm."""
+    import faiss
+
+    labels = np.random.default_rng(1).integers(N_CLASSES, size=2 * N)
+    references, queries = simulated_features(N, labels[:N], 1), simulated_features(N, labels[N:], 2)
+    rates = [sgemm_rate(queries, references) for _ in range(3)]
+    ours, (_, found) = timed(lambda: _both_searches(references, queries))
+    rates += [sgemm_rate(queries, references) for _ in range(3)]
+    unit = references / np.linalg.norm(references, axis=1, keepdims=True)
+
+    def flat() -> Any:
+        index = faiss.IndexFlatL2(WIDTH)
+        index.add(unit)
+        some = queries[:5000] / np.linalg.norm(queries[:5000], axis=1, keepdims=True)
+        return index.search(some, 10)[0]
+
+    theirs, squares = timed(flat)
+    theirs *= 2 * N / 5000
+    operations = 2 * 2 * N * N * WIDTH
+    expected = np.exp(-np.sqrt(np.maximum(squares, 0)).mean(axis=1))
+    return {
+        "seconds, ours, both searches": ours,
+        "seconds, faiss IndexFlatL2 (from 5000 queries)": theirs,
+        "times faster than faiss": theirs / ours,
+        "share of sgemm's rate": operations / ours / float(np.median(rates)),
+        "sgemm GFLOP/s": float(np.median(rates)) / 1e9,
+        "largest difference of proximity from faiss's": float(np.abs(found[:5000] - expected).max()),
+    }
+
+
+def _both_searches(references: Any, queries: Any) -> tuple[Any, Any]:
+    fitted = px.Proximity()
+    return fitted.fit_score(references), fitted.score(queries)
+
+
+def metrics(n: int = 50_000) -> dict[str, float]:
+    """ECE, ACE, MCE and PIECE together, against the same by grouping a pandas frame."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    confidence, proximity = rng.beta(5, 1, n), rng.random(n)
+    correct = rng.random(n) < confidence
+    metrics = (px.ece, px.ace, px.mce, lambda c, r: px.piece(c, r, proximity))
+    ours = min(timed(lambda: [metric(confidence, correct) for metric in metrics])[0] for _ in range(10))
+
+    def grouped() -> Any:
+        frame = pd.DataFrame({"confidence": confidence, "correct": correct, "proximity": proximity})
+        width = pd.cut(frame.confidence, np.linspace(0, 1, 16), include_lowest=True)
+        count = pd.qcut(frame.confidence, 15, labels=False)
+        inner = frame.groupby(count)["proximity"].transform(lambda d: pd.qcut(d, 10, labels=False))
+        return [_grouped_error(frame, keys) for keys in (width, count, width, [count, inner])]
+
+    theirs = min(timed(grouped)[0] for _ in range(3))
+    return {"milliseconds, ours": 1000 * ours, "milliseconds, pandas": 1000 * theirs, "times faster": theirs / ours}
+
+
+def _grouped_error(frame: Any, keys: Any) -> float:
+    groups = frame.groupby(keys, observed=True)
+    gap = (groups["correct"].mean() - groups["confidence"].mean()).abs()
+    return float((gap * groups.size()).sum() / len(frame))
+
+
+def whole() -> dict[str, float]:
+    """ProCal's fit and apply, and the share of them that is not the neighbour search."""
+    logits, labels, features = workload(0)
+    test_logits, _, test_features = workload(1)
+    search = px.Proximity(n_neighbors=50)
+    first, _ = timed(lambda: search.fit(features).neighbors())
+    second, _ = timed(lambda: search.neighbors(test_features))
+    fit, calibrator = timed(lambda: px.ProCal().fit(logits, labels, features=features))
+    apply, _ = timed(lambda: calibrator.predict_proba(test_logits, features=test_features))
+    return {
+        "seconds, fit": fit,
+        "seconds, apply": apply,
+        "seconds, the same searches alone": first + second,
+        "seconds, all but the searches": fit + apply - first - second,
+    }
+
+
+def workload(seed: int) -> tuple[Any, Any, Any]:
+    logits, labels = _base.simulated_network(N, N_CLASSES, seed)
+    return logits, labels, simulated_features(N, labels, seed + 10)
+
+
+def memory() -> dict[str, float]:
+    """Each in a process of its own, since a process never gives back its largest size."""
+    return {
+        f"peak as a share of inputs and outputs, {step}": float(
+            subprocess.run(
+                [sys.executable, __file__, "--memory", step], capture_output=True, check=True, text=True
+            ).stdout
+        )
+        for step in ("fit", "predict_proba")
+    }
+
+
+def peak_share(step: str) -> float:
+    logits, labels, features = workload(0)
+    arrays = [logits, labels, features]
+    size = sum(a.nbytes for a in arrays)
+    few = slice(0, 3000)
+    px.ProCal().fit(logits[few], labels[few], features=features[few]).predict_proba(logits[:9], features=features[:9])
+    if step == "fit":
+        return _peak_over(lambda: px.ProCal().fit(logits, labels, features=features), size) / size
+    calibrator = px.ProCal().fit(logits[few], labels[few], features=features[few])
+    size += 8 * logits.size
+    return _peak_over(lambda: calibrator.predict_proba(logits, features=features), size - 8 * logits.size) / size
+
+
+def _peak_over(work: Callable[[], Any], inputs: int) -> float:
+    """Bytes of the inputs and of all that the call adds at its largest."""
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # Linux: forget the largest size so far
+    before = _status("VmRSS")
+    kept = work()
+    peak = _status("VmHWM")
+    del kept
+    return inputs + max(0, peak - before)
+
+
+def _status(key: str) -> int:
+    with open("/proc/self/status") as file:
+        return next(1024 * int(line.split()[1]) for line in file if line.startswith(key))
+
+
+BENCHMARKS: dict[str, Callable[[], dict[str, float]]] = {
+    "proximity": proximity,
+    "density ratio": _density_ratio.compare,
+    "temperature": _base.temperature,
+    "multi-isotonic": _base.multi_isotonic,
+    "metrics": metrics,
+    "whole": whole,
+    "memory": memory,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("only", nargs="*", metavar="NAME", help="of " + ", ".join(BENCHMARKS) + "; all unless named")
+    parser.add_argument("--memory", choices=["fit", "predict_proba"], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory:
+        print(peak_share(arguments.memory))
+        return
+    for name in arguments.only or BENCHMARKS:
+        print(f"\n{name}", flush=True)
+        for key, value in BENCHMARKS[name]().items():
+            print(f"  {key:50} {value:.4g}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
