@@ -69,8 +69,8 @@ def believed_share(gain: Floats, gate: float) -> float:
 def standard_error(gain: Floats) -> float:
     """Of a mean of held-out gains; infinite for a single one, which says nothing of its spread.
 
-    The folds' training sets overlap, so the gains are not independent: σ²/n becomes σ²(1/n + test size / (training size ·
-    fold size)) (Nadeau and Bengio 2003), a factor of 1.45 for ten folds.
+    The folds' training sets overlap, so the gains are not independent: σ²/n becomes σ²(1/n + test size / (training
+    size · fold size)) (Nadeau and Bengio 2003), a factor of 1.45 for ten folds.
     """
     if len(gain) < 2:
         return np.inf
