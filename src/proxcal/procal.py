@@ -103,19 +103,19 @@ class ProCal(Estimator):
         y = check_labels(labels, *checked.shape)
         if k == 0:
             return self._fit_with(checked, y, None)
-        return self._fit_with(checked, y, self._neighbors_of_references(check_features(features, n_samples=len(y))))
+        return self._fit_with(checked, y, self._neighbors_of_references(check_features(features, n_samples=len(y)), k))
 
     def _n_searched(self) -> int:
         """How many neighbours `base` and `informed` ask for."""
         informed = _as_informed(self.informed, self.random_state)
         return n_searched(make_base(self.base, self.input), informed, self.n_neighbors)
 
-    def _neighbors_of_references(self, features: Array) -> Neighbors:
-        """Take the features as the reference set, and find the neighbours of each among the others."""
+    def _neighbors_of_references(self, features: Array, k: int) -> Neighbors:
+        """Take the features as the reference set, and find the k neighbours of each among the others."""
         self.proximity_ = Proximity(
             n_neighbors=self.n_neighbors, metric=self.metric, normalize=self.normalize, index=self.index
         ).fit(features)
-        return self.proximity_.neighbors(k=min(self._n_searched(), len(features) - 1))
+        return self.proximity_.neighbors(k=min(k, len(features) - 1))
 
     def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Self:
         """Fit on checked arrays and neighbours already found; None where neither base nor informed asks for them."""
