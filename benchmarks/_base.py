@@ -5,7 +5,10 @@ with unit class vectors, the embedding being the label's vector times a strength
 About seven in ten of the predictions are right, and the logits are too large by a quarter.
 """
 
+import importlib.util
 import time
+import tracemalloc
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +16,37 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.calibration import _TemperatureScaling
-from sklearn.isotonic import IsotonicRegression
+from sklearn.isotonic import IsotonicRegression as SklearnIsotonic
 from sklearn.metrics import log_loss
 
-from proxcal.base import MultiIsotonicRegression, TemperatureScaling
+from proxcal.base import (
+    EnsembleTemperatureScaling,
+    HistogramBinning,
+    Identity,
+    IsotonicRegression,
+    MultiIsotonicRegression,
+    ParameterizedTemperatureScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from proxcal.base._calibrator import as_probs
+
+OURS = [
+    Identity(),
+    TemperatureScaling(),
+    EnsembleTemperatureScaling(),
+    ParameterizedTemperatureScaling(),
+    VectorScaling(),
+    HistogramBinning(),
+    IsotonicRegression(),
+    MultiIsotonicRegression(),
+]
+PEERS = [  # module, class, arguments, what applies it
+    ("probmetrics.calibrators", "TemperatureScalingCalibrator", {}, "predict_proba"),
+    ("probmetrics.calibrators", "ETSCalibrator", {"loss": "ce"}, "predict_proba"),
+    ("netcal.binning", "HistogramBinning", {"bins": 15}, "transform"),
+    ("netcal.binning", "IsotonicRegression", {}, "transform"),
+]
 
 
 def simulated_network(n: int, n_classes: int, seed: int = 0) -> tuple[Any, Any]:
@@ -71,7 +100,7 @@ def multi_isotonic(n: int = 25_000, n_classes: int = 1000) -> dict[str, float]:
     def flattened() -> Any:
         one_hot = np.zeros(probs.shape)
         one_hot[np.arange(n), labels] = 1
-        return IsotonicRegression(out_of_bounds="clip").fit(probs.ravel(), one_hot.ravel())
+        return SklearnIsotonic(out_of_bounds="clip").fit(probs.ravel(), one_hot.ravel())
 
     ours, fitted = timed(lambda: MultiIsotonicRegression().fit(logits, labels))
     theirs, reference = timed(flattened)
@@ -84,12 +113,52 @@ def multi_isotonic(n: int = 25_000, n_classes: int = 1000) -> dict[str, float]:
     }
 
 
+def every_base(n: int = 25_000, n_classes: int = 1000) -> dict[str, dict[str, float]]:
+    """Seconds of fit and of predict_proba, and what fit allocates at its peak in terms of the logits, for every base.
+
+    Beside them, where they are installed, netcal's and probmetrics', the softmax that they need of the logits included.
+    """
+    logits, labels = simulated_network(n, n_classes)
+    result = {}
+    for ours in OURS:
+        name = type(ours).__name__
+        result[name] = _fit_and_apply(ours.fit, ours.predict_proba, logits, labels)
+        result[name]["fit's peak / logits"] = _peak(ours, logits, labels) / logits.nbytes
+    for module, name, arguments, apply in PEERS:
+        library = module.partition(".")[0]
+        if importlib.util.find_spec(library):
+            peer = getattr(importlib.import_module(module), name)(**arguments)
+            fit, predict = (_of_probs(getattr(peer, method)) for method in ("fit", apply))
+            result[f"{library} {name}"] = _fit_and_apply(fit, predict, logits, labels)
+    return result
+
+
+def _peak(calibrator: Any, logits: Any, labels: Any) -> int:
+    tracemalloc.start()
+    calibrator.fit(logits, labels)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def _fit_and_apply(fit: Callable[..., Any], apply: Callable[..., Any], logits: Any, labels: Any) -> dict[str, float]:
+    return {"fit": timed(lambda: fit(logits, labels))[0], "apply": timed(lambda: apply(logits))[0]}
+
+
+def _of_probs(method: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda logits, *labels: method(softmax(logits.astype(np.float64), axis=1), *labels)
+
+
 def _log_loss(logits: Any, labels: Any, t: float) -> float:
     return float(-log_softmax(logits.astype(np.float64) / t, axis=1)[np.arange(len(labels)), labels].mean())
 
 
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     for benchmark in (temperature, multi_isotonic):
         print(benchmark.__name__)
         for name, value in benchmark().items():
             print(f"  {name}: {value:.9g}")
+    print("every_base")
+    for name, row in every_base().items():
+        print(f"  {name}:", ", ".join(f"{key} {value:.3f}" for key, value in row.items()))
