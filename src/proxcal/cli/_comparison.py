@@ -1,0 +1,81 @@
+"""The paper's table, laid out for 80 columns: two rows a base calibrator, a column a metric."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from proxcal.cli._terminal import table
+from proxcal.experiments import Comparison, Evaluation
+
+LONGEST_NAME = 14
+HEADERS = {
+    "ece": "ECE",
+    "ace": "ACE",
+    "mce": "MCE",
+    "piece": "PIECE",
+    "piece_minus_floor": "PIECE\n-floor",
+    "nll": "NLL",
+    "brier": "Brier",
+    "accuracy": "Accu-\nracy",
+    "multiclass_nll": "NLL of\nrows",
+}
+
+
+def print_comparison(console: Console, evaluation: Evaluation, file: str | None) -> None:
+    """With two decimals and two spaces between columns, or as much less as it takes to fit."""
+    unlimited = console.options.update(width=10 * console.width)
+    for decimals, gap in ((2, 2), (2, 1), (1, 1), (0, 1)):
+        shown = _comparison_table(evaluation, file, decimals, gap)
+        if Measurement.get(console, unlimited, shown).maximum <= console.width:
+            break
+    console.print(shown)
+
+
+def _comparison_table(evaluation: Evaluation, file: str | None, decimals: int, gap: int) -> Table:
+    shown = table("Base", *HEADERS.values(), gap=gap)
+    for base in dict.fromkeys(c.base for c in evaluation.summary):
+        compared = evaluation.of(file, base)
+        name = base if len(base) <= LONGEST_NAME else base.replace("-", "-\n")
+        shown.add_row(name, *(_value(compared[metric], "base", decimals) for metric in HEADERS))
+        shown.add_row("  +ours", *(_value(compared[metric], "ours", decimals) for metric in HEADERS))
+    return shown
+
+
+def print_legend(console: Console, evaluation: Evaluation) -> None:
+    weighted = " MCE is weighted by the bins' shares, as in the paper." if evaluation.weighted_mce else ""
+    console.print(
+        "All times 100; smaller is better, but for accuracy. +ours: the base, corrected by proximity. ' marks the"
+        f" better of the two, * where p < 0.1 ({evaluation.test})."
+    )
+    console.print(
+        "ECE, ACE, MCE: |accuracy - confidence| over bins of confidence; PIECE: over bins of confidence and"
+        " proximity; -floor: less what chance alone would show, so that 0 is calibrated. NLL, Brier: losses of the"
+        f" confidence; NLL of rows: of all classes' probabilities.{weighted}"
+    )
+
+
+def print_informed(console: Console, evaluation: Evaluation) -> None:
+    """How often each informed calibrator was what a fit came to."""
+    for base, counts in _informed_counts(evaluation).items():
+        total = counts.total()
+        parts = ", ".join(f"{name} {count} of {total}" if total > 1 else name for name, count in counts.most_common())
+        console.print(f"Informed calibrator, {base}: {parts}.")
+
+
+def _informed_counts(evaluation: Evaluation) -> Mapping[str, Counter[str]]:
+    counts: dict[str, Counter[str]] = {}
+    for choice in evaluation.informed:
+        counts.setdefault(choice.base, Counter())[choice.informed] += 1
+    return counts
+
+
+def _value(comparison: Comparison, method: str, decimals: int) -> Text:
+    """The number, and after it the mark, or a blank that keeps the digits in line."""
+    value = comparison.base_value if method == "base" else comparison.ours_value
+    better = comparison.better == method
+    mark = " " if not better else "*" if comparison.significant else "'"
+    return Text(f"{100 * value:.{decimals}f}{mark}", style="bold" if better else "")

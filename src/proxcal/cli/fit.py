@@ -1,0 +1,71 @@
+"""`proxcal fit`: calibration samples in, a calibrator in one file out."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from proxcal import Predictions, ProCal
+from proxcal._files import check_writable
+from proxcal.cli import _options as options
+from proxcal.cli._choice import print_choice
+from proxcal.cli._terminal import facts, progress, stdout
+from proxcal.experiments import informed_name
+
+
+def fit(
+    calibration: Annotated[Path, typer.Argument(help="Predictions (.npz or .safetensors) with labels and features.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibrator goes, e.g. model.proxcal.")],
+    base: Annotated[str, typer.Option(help=options.BASE_HELP)] = "temperature",
+    informed: options.Informed = None,
+    rows: options.Rows = None,
+    neighbors: options.Neighbors = None,
+    metric: options.Metric = None,
+    no_normalize: options.NoNormalize = False,
+    paper: options.Paper = False,
+    prefix: options.Prefix = "",
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Learn a calibrator from predictions on samples that the model was not trained on."""
+    check_writable(output, force)
+    predictions = Predictions.load(calibration, prefix=prefix)
+    if predictions.labels is None:
+        raise ValueError(f"{calibration} has no {prefix}labels: nothing can be learned without them")
+    make = ProCal.paper if paper else ProCal
+    settings = options.settings(informed, rows, neighbors, metric, no_normalize)
+    calibrator = make(base=base, input=predictions.input, **settings)
+    with progress() as move:
+        move(0, 1, f"fitting on {len(predictions)} samples")
+        calibrator.fit(predictions.scores, predictions.labels, features=predictions.features)
+    calibrator.save(output, overwrite=force)
+
+    found: dict[str, Any] = {
+        "output": str(output),
+        "samples": len(predictions),
+        "classes": predictions.n_classes,
+        "base": base,
+        "temperature": getattr(calibrator.base_, "temperature_", None),
+        "informed": informed_name(calibrator),
+        "selection": calibrator.selection_,
+        "neighbors": calibrator.n_neighbors,
+        "rows": calibrator.rows,
+    }
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    console = stdout()
+    temperature = found["temperature"]
+    console.print(
+        facts(
+            calibrator=output,
+            learned_from=f"{found['samples']} samples, {found['classes']} classes",
+            base=base if temperature is None else f"{base}, T = {temperature:.4g}",
+            informed=found["informed"],
+            rows=calibrator.rows,
+        )
+    )
+    if calibrator.selection_ is not None:
+        console.print()
+        print_choice(console, calibrator.selection_)

@@ -1,0 +1,56 @@
+import json
+
+import numpy as np
+import pytest
+
+import proxcal as px
+
+
+def test_it_writes_the_calibrator_that_procal_fits(proxcal, files, samples):
+    code, _, err = proxcal("fit", files["first"], "-o", "model.proxcal", "--informed", "logistic", "--neighbors", "7")
+    assert (code, err) == (0, "")
+    first, second = samples.split(0.5)
+    expected = px.ProCal(informed="logistic", n_neighbors=7).fit(first.logits, first.labels, features=first.features)
+    np.testing.assert_array_equal(
+        px.ProCal.load("model.proxcal").confidence(second.logits, second.features),
+        expected.confidence(second.logits, second.features),
+    )
+
+
+@pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ([], {"base": "temperature", "informed": "auto", "rows": "keep", "n_neighbors": 10, "normalize": True}),
+        (["--informed", "none", "--base", "identity"], {"informed": None, "base": "identity"}),
+        (["--no-normalize", "--informed", "logistic"], {"normalize": False, "informed": "logistic"}),
+        (["--metric", "cosine", "--rows", "rerank"], {"metric": "cosine", "rows": "rerank"}),
+        (["--paper"], {"normalize": False, "rows": "paper"}),
+        (["--paper", "--rows", "keep"], {"normalize": False, "rows": "keep"}),
+    ],
+)
+def test_its_options_are_procals_settings(proxcal, files, options, settings):
+    assert proxcal("fit", files["first"], "-o", "model.proxcal", *options)[0] == 0
+    fitted = px.ProCal.load("model.proxcal").get_params(deep=False)
+    assert {name: fitted[name] for name in settings} == settings
+
+
+def test_it_takes_probabilities(proxcal, files):
+    assert proxcal("fit", files["probs"], "-o", "model.proxcal")[0] == 0
+    assert px.ProCal.load("model.proxcal").input == "probs"
+
+
+def test_it_says_what_was_chosen_and_why(proxcal, files):
+    _, out, _ = proxcal("fit", files["first"], "-o", "model.proxcal")
+    fitted = px.ProCal.load("model.proxcal")
+    assert fitted.selection_["chosen"] in out
+    assert "held-out log loss" in " ".join(out.split())
+    assert f"T = {fitted.base_.temperature_:.4g}" in out
+
+
+def test_json_has_what_was_chosen(proxcal, files):
+    _, out, _ = proxcal("fit", files["first"], "-o", "model.proxcal", "--json")
+    found, fitted = json.loads(out), px.ProCal.load("model.proxcal")
+    assert found["selection"] == fitted.selection_
+    assert found["temperature"] == fitted.base_.temperature_
+    assert (found["samples"], found["classes"], found["output"]) == (300, 10, "model.proxcal")
