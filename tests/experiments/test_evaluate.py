@@ -48,9 +48,7 @@ def log_loss(probability):
 def test_one_split_gives_what_the_public_interface_gives(samples, base, settings):
     found = evaluate(samples, bases=[base], seeds=[3], **settings)
     calibration, test = samples.split(0.5, random_state=3)
-    fitted = px.ProCal(base=base, **settings).fit(
-        calibration.logits, calibration.labels, features=calibration.features
-    )
+    fitted = px.ProCal(base=base, **settings).fit(calibration.logits, calibration.labels, features=calibration.features)
     search = Proximity(n_neighbors=fitted.n_neighbors, metric=fitted.metric).fit(calibration.features)
     proximity = search.log_score(test.features)
     alone = fitted.base_.predict_proba(test.logits)
