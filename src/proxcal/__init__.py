@@ -7,7 +7,17 @@ ten lines.
 from importlib.metadata import version
 
 from proxcal._validation import ProxcalWarning
-from proxcal.base import HistogramBinning, Identity, IsotonicRegression, MultiIsotonicRegression, TemperatureScaling
+from proxcal.base import (
+    EnsembleTemperatureScaling,
+    HistogramBinning,
+    Identity,
+    IsotonicRegression,
+    MultiIsotonicRegression,
+    NeighborTemperatureScaling,
+    ParameterizedTemperatureScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
 from proxcal.bias import adjust_p_values, bias_test, proximity_groups
 from proxcal.bundle import Predictions
 from proxcal.datasets import load_demo
@@ -21,18 +31,22 @@ __version__ = version("proxcal")
 __all__ = [
     "BinMeanShift",
     "DensityRatio",
+    "EnsembleTemperatureScaling",
     "HistogramBinning",
     "Identity",
     "IsotonicRegression",
     "MultiIsotonicRegression",
+    "NeighborTemperatureScaling",
     "NeighborhoodLogistic",
     "Neighbors",
+    "ParameterizedTemperatureScaling",
     "Predictions",
     "ProCal",
     "ProxcalWarning",
     "Proximity",
     "ProximityLogistic",
     "TemperatureScaling",
+    "VectorScaling",
     "ace",
     "adjust_p_values",
     "bias_test",

@@ -12,6 +12,7 @@ from proxcal.base.histogram import HistogramBinning
 from proxcal.base.identity import Identity
 from proxcal.base.isotonic import IsotonicRegression
 from proxcal.base.multi_isotonic import MultiIsotonicRegression
+from proxcal.base.neighbor_temperature import NeighborTemperatureScaling
 from proxcal.base.parameterized_temperature import ParameterizedTemperatureScaling
 from proxcal.base.temperature import TemperatureScaling
 from proxcal.base.vector import VectorScaling
@@ -21,6 +22,7 @@ BASES: dict[str, type[BaseCalibrator]] = {
     "temperature": TemperatureScaling,
     "ensemble-temperature": EnsembleTemperatureScaling,
     "parameterized-temperature": ParameterizedTemperatureScaling,
+    "neighbor-temperature": NeighborTemperatureScaling,
     "vector": VectorScaling,
     "histogram": HistogramBinning,
     "isotonic": IsotonicRegression,
