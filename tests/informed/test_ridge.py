@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from proxcal.informed._folds import assign_folds
-from proxcal.informed._ridge import believed_share, fit_ridge, log_loss, log_odds, newton, standard_error
+from proxcal._held_out import assign_folds, believed_share, standard_error
+from proxcal.informed._ridge import fit_ridge, log_loss, log_odds, newton
 
 
 def problem(n=400, seed=0):

@@ -4,9 +4,9 @@ ridge."""
 import numpy as np
 from scipy.special import expit
 
+from proxcal._held_out import assign_folds
 from proxcal._validation import Bools, Floats, Ints, check_integer, check_number
 from proxcal.informed._calibrator import InformedCalibrator
-from proxcal.informed._folds import assign_folds
 from proxcal.informed._normal_scores import NormalScores
 from proxcal.informed._ridge import fit_ridge, log_odds
 from proxcal.informed._surface import surface, surface_penalty

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit, logit
 
+from proxcal._held_out import believed_share
 from proxcal._validation import Bools, Floats, Ints
-from proxcal.informed._folds import N_FOLDS
 
 STRENGTHS = np.geomspace(3000, 1, 8)  # the strongest first: each solution starts the next
 _LOGIT_BOUND = 1e-10  # confidences nearer to 0 or 1 count as this far from it
@@ -58,24 +58,6 @@ def fit_ridge(columns: Floats, penalty: Floats, offset: Floats, correct: Bools, 
     if share == 0:
         return RidgeFit(np.zeros_like(weights), np.inf, 0.0, offset)
     return RidgeFit(share * best.weights, best.strength, share, offset + share * (best.held_out - offset))
-
-
-def believed_share(gain: Floats, gate: float) -> float:
-    """(G − gate · S) / G of the mean gain G and its standard error S, and 0 where that is negative."""
-    mean = float(gain.mean())
-    return max(0.0, 1 - gate * standard_error(gain) / mean) if mean > 0 else 0.0
-
-
-def standard_error(gain: Floats) -> float:
-    """Of a mean of held-out gains; infinite for a single one, which says nothing of its spread.
-
-    The folds' training sets overlap, so the gains are not independent: σ²/n becomes σ²(1/n + test size / (training
-    size · fold size)) (Nadeau and Bengio 2003), a factor of 1.45 for ten folds.
-    """
-    if len(gain) < 2:
-        return np.inf
-    n_folds = min(N_FOLDS, len(gain))
-    return float(gain.std(ddof=1) / np.sqrt(len(gain)) * np.sqrt(1 + n_folds / (n_folds - 1)))
 
 
 def _held_out_correction(

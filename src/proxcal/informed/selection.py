@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from proxcal._held_out import assign_folds, standard_error
 from proxcal._validation import Bools, Floats, Ints, ProxcalWarning
 from proxcal.informed._calibrator import Samples
-from proxcal.informed._folds import assign_folds
-from proxcal.informed._ridge import log_loss, log_odds, standard_error
+from proxcal.informed._ridge import log_loss, log_odds
 from proxcal.informed.bin_mean_shift import BinMeanShift
 from proxcal.informed.density_ratio import DensityRatio
 from proxcal.informed.logistic import ProximityLogistic
