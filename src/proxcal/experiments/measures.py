@@ -5,14 +5,14 @@ so a replicate of every binned error is a sum over bins of resampled residuals, 
 product. PIECE − floor moves as PIECE does: its floor, an expectation, is taken as fixed.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array, vstack
 
-from proxcal._validation import Floats, Ints, row_blocks
+from proxcal._validation import Floats, row_blocks
 from proxcal.experiments.split import Outcome, Pair
-from proxcal.metrics import ace, brier, ece, mce, nll, noise_floor, piece
+from proxcal.metrics import BinnedError, ace, brier, ece, mce, nll, noise_floor, piece
 
 METRICS = ("ece", "ace", "mce", "piece", "piece_minus_floor", "nll", "brier", "accuracy", "multiclass_nll")
 LARGER_IS_BETTER = ("accuracy",)
@@ -41,59 +41,61 @@ def bootstrap_differences(
     """ours − base of each metric in each replicate."""
     rng = np.random.default_rng(random_state)
     n = len(pair.base.correct)
-    base, ours = (_replicator(outcome, weighted_mce) for outcome in (pair.base, pair.ours))
+    base, ours = _terms(pair.base), _terms(pair.ours)
+    terms = vstack([*base, *ours], format="csr")
+    starts = np.cumsum([term.shape[0] for term in (*base, *ours)])[:-1]
     differences = {metric: np.empty(n_replicates) for metric in METRICS}
     for block in row_blocks(n_replicates, n):
-        draws = _draw(rng, block.stop - block.start, n)
-        before, after = base(draws), ours(draws)
+        sums = np.split(terms @ _draw(rng, block.stop - block.start, n), starts)
+        before, after = (_from_sums(half, n, weighted_mce) for half in (sums[: len(base)], sums[len(base) :]))
         for metric in METRICS:
             differences[metric][block] = after[metric] - before[metric]
     return differences
 
 
 def _draw(rng: np.random.Generator, n_replicates: int, n: int) -> Floats:
-    """How often each sample is drawn, a row a replicate."""
-    drawn = rng.integers(n, size=(n_replicates, n)) + n * np.arange(n_replicates)[:, None]
-    return np.bincount(drawn.ravel(), minlength=n_replicates * n).reshape(n_replicates, n).astype(np.float64)
+    """How often each sample is drawn, a column a replicate."""
+    drawn = rng.integers(n, size=(n_replicates, n)) * n_replicates + np.arange(n_replicates)[:, None]
+    return np.bincount(drawn.ravel(), minlength=n_replicates * n).reshape(n, n_replicates).astype(np.float64)
 
 
-def _replicator(outcome: Outcome, weighted_mce: bool) -> Callable[[Floats], dict[str, Floats]]:
-    """A function from draws to the outcome's metrics in each."""
+def _terms(outcome: Outcome) -> list[csr_array]:
+    """What is summed over the samples drawn: residuals by each metric's bins, the bins' sizes, and losses."""
     confidence, correct = outcome.confidence, outcome.correct
-    residual = correct - confidence
+    residual, one = correct - confidence, np.ones(len(correct))
     widths = ece(confidence, correct, return_result=True)
     counts = ace(confidence, correct, return_result=True)
     cells = piece(confidence, correct, outcome.log_proximity, return_result=True)
-    losses = (
-        nll(confidence, correct, return_result=True).losses,
-        brier(confidence, correct, return_result=True).losses,
-        correct.astype(np.float64),
-        outcome.row_losses,
+    losses = np.stack(
+        [
+            nll(confidence, correct, return_result=True).losses,
+            brier(confidence, correct, return_result=True).losses,
+            correct,
+            outcome.row_losses,
+        ]
     )
-
-    def replicate(draws: Floats) -> dict[str, Floats]:
-        n = draws.shape[1]
-        gaps = np.abs(_sums(residual, widths.bins, widths.count.size, draws))
-        sizes = n if weighted_mce else np.maximum(_sums(np.ones(n), widths.bins, widths.count.size, draws), 1)
-        piece_ = np.abs(_sums(residual, cells.bins, cells.count.size, draws)).sum(axis=0) / n
-        nll_, brier_, accuracy, multiclass_nll = np.stack(losses) @ draws.T / n
-        return {
-            "ece": gaps.sum(axis=0) / n,
-            "ace": np.abs(_sums(residual, counts.bins, counts.count.size, draws)).sum(axis=0) / n,
-            "mce": (gaps / sizes).max(axis=0),
-            "piece": piece_,
-            "piece_minus_floor": piece_,
-            "nll": nll_,
-            "brier": brier_,
-            "accuracy": accuracy,
-            "multiclass_nll": multiclass_nll,
-        }
-
-    return replicate
+    by_bins = ((residual, widths), (one, widths), (residual, counts), (residual, cells))
+    return [*(_by_bin(values, error) for values, error in by_bins), csr_array(losses)]
 
 
-def _sums(values: Floats, bins: Ints, n_bins: int, draws: Floats) -> Floats:
-    """For each bin and replicate, Σ of the values drawn into it."""
-    members = coo_array((values, (bins, np.arange(len(bins)))), shape=(n_bins, len(bins))).tocsr()
-    sums: Floats = members @ draws.T
-    return sums
+def _by_bin(values: Floats, error: BinnedError) -> csr_array:
+    place = error.bins, np.arange(len(values))
+    return csr_array((values, place), shape=(error.count.size, len(values)))
+
+
+def _from_sums(sums: Sequence[Floats], n: int, weighted_mce: bool) -> dict[str, Floats]:
+    of_widths, sizes, of_counts, of_cells, losses = sums
+    gaps = np.abs(of_widths)
+    error = np.abs(of_cells).sum(axis=0) / n
+    mean_nll, mean_brier, accuracy, mean_row_loss = losses / n
+    return {
+        "ece": gaps.sum(axis=0) / n,
+        "ace": np.abs(of_counts).sum(axis=0) / n,
+        "mce": (gaps / (n if weighted_mce else np.maximum(sizes, 1))).max(axis=0),
+        "piece": error,
+        "piece_minus_floor": error,
+        "nll": mean_nll,
+        "brier": mean_brier,
+        "accuracy": accuracy,
+        "multiclass_nll": mean_row_loss,
+    }
