@@ -215,7 +215,12 @@ def test_an_informed_calibrator_whose_confidence_is_none_is_refused(demo):
 
 @pytest.mark.parametrize(
     ("base", "informed"),
-    [("temperature", px.DensityRatio), ("identity", px.DensityRatio), ("isotonic", px.BinMeanShift)],
+    [
+        ("temperature", px.DensityRatio),
+        (px.Identity(), px.DensityRatio),
+        ("isotonic", px.BinMeanShift),
+        (px.HistogramBinning(), px.BinMeanShift),
+    ],
 )
 def test_the_papers_settings_are_its_density_ratio_and_for_discrete_bases_its_bin_mean_shift(base, informed):
     calibrator = px.ProCal.paper(base=base)

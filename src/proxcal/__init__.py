@@ -21,6 +21,7 @@ from proxcal.base import (
 from proxcal.bias import adjust_p_values, bias_test, proximity_groups
 from proxcal.bundle import Predictions
 from proxcal.datasets import load_demo
+from proxcal.experiments import Evaluation, evaluate
 from proxcal.informed import BinMeanShift, DensityRatio, NeighborhoodLogistic, ProximityLogistic
 from proxcal.metrics import ace, brier, ece, mce, multiclass_nll, nll, noise_floor, piece
 from proxcal.procal import ProCal
@@ -32,6 +33,7 @@ __all__ = [
     "BinMeanShift",
     "DensityRatio",
     "EnsembleTemperatureScaling",
+    "Evaluation",
     "HistogramBinning",
     "Identity",
     "IsotonicRegression",
@@ -52,6 +54,7 @@ __all__ = [
     "bias_test",
     "brier",
     "ece",
+    "evaluate",
     "evidence",
     "load_demo",
     "mce",

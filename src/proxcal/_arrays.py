@@ -11,13 +11,15 @@ import math
 import os
 import struct
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 import numpy as np
+from safetensors.numpy import save_file
 
+from proxcal._files import atomic_write
 from proxcal._validation import Array
 
 Shape = tuple[int, ...]
@@ -148,3 +150,14 @@ def open_arrays(path: Path) -> ArrayFile:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file; give the path of a predictions file")
     return FORMATS[suffix](path)
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array], overwrite: bool = False) -> None:
+    """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix."""
+    suffix = check_suffix(Path(path))
+    with atomic_write(path, overwrite) as temporary:
+        if suffix == ".safetensors":
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary)
+        else:
+            with temporary.open("wb") as file:
+                np.savez(file, **dict(arrays))  # type: ignore[arg-type]

@@ -1,7 +1,8 @@
-"""What every fitted object here is: scikit-learn's estimator contract, and a state that is named arrays and plain values.
+"""What every fitted object here is: scikit-learn's estimator contract, and a state that is named arrays and plain
+values.
 
-Because everything learned lives in attributes with a trailing underscore, saving needs neither pickle nor a list of special
-cases: the constructor's arguments and those attributes are the whole object.
+Because everything learned lives in attributes with a trailing underscore, saving needs neither pickle nor a list of
+special cases: the constructor's arguments and those attributes are the whole object.
 """
 
 from typing import Any, Self

@@ -11,10 +11,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from safetensors.numpy import save_file
 
-from proxcal._arrays import check_suffix, open_arrays
-from proxcal._files import atomic_write
+from proxcal._arrays import open_arrays, write_arrays
 from proxcal._validation import Array, Input, Ints, check_features, check_labels, check_number, check_scores
 
 NAMES = ("logits", "probs", "labels", "features")
@@ -65,13 +63,7 @@ class Predictions:
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
         """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix."""
-        suffix = check_suffix(Path(path))
-        with atomic_write(path, overwrite) as temporary:
-            if suffix == ".safetensors":
-                save_file({name: np.ascontiguousarray(array) for name, array in self._arrays().items()}, temporary)
-            else:
-                with temporary.open("wb") as file:
-                    np.savez(file, allow_pickle=False, **self._arrays())
+        write_arrays(path, self._arrays(), overwrite)
 
     def split(self, fraction: float = 0.5, random_state: int | np.random.Generator | None = 0) -> tuple[Self, Self]:
         """Two random parts, the first with `fraction` of the samples, each in the order of the whole."""

@@ -34,14 +34,14 @@ from proxcal._validation import (
     check_scores,
     row_blocks,
 )
-from proxcal.base import BASES, BaseCalibrator, make_base
+from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
 from proxcal.informed import INFORMED, NormalScores, Samples, select
 from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
 from proxcal.proximity.evidence import SIZES
 from proxcal.proximity.proximity import Metric
 from proxcal.rows import MODES, Mode, fit_exponent, rebuild
 
-DISCRETE_BASES = ("histogram", "isotonic", "multi-isotonic")
+DISCRETE_BASES = (HistogramBinning, IsotonicRegression, MultiIsotonicRegression)
 
 
 class ProCal(Estimator):
@@ -89,7 +89,7 @@ class ProCal(Estimator):
     def paper(cls, *, base: Any = "temperature", **settings: Any) -> Self:
         """The paper's own settings: raw features, its Density-Ratio (Bin-Mean-Shift with λ = ½ for discrete bases),
         its rows."""
-        if isinstance(base, str) and base in DISCRETE_BASES:
+        if isinstance(base, DISCRETE_BASES) or (isinstance(base, str) and BASES.get(base) in DISCRETE_BASES):
             informed: Any = INFORMED["bin-mean-shift"](shrinkage=0.5)
         else:
             informed = INFORMED["density-ratio"](coordinates="paper", evaluation="exact")

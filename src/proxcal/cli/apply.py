@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from safetensors.numpy import save_file
 
 from proxcal import Predictions, ProCal
+from proxcal._arrays import write_arrays
 from proxcal._files import atomic_write, check_writable
 from proxcal.cli import _options as options
 from proxcal.cli._terminal import facts, progress, stdout
@@ -63,16 +63,10 @@ def _write(path: Path, calibrated: Calibrated, force: bool) -> None:
     columns = {"prediction": calibrated.predicted, "confidence": calibrated.confidence}
     if calibrated.log_proximity is not None:
         columns["proximity"] = np.exp(calibrated.log_proximity)
-    with atomic_write(path, force) as temporary:
-        if path.suffix.lower() == ".csv":
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(["index", *columns])
-                writer.writerows(
-                    zip(range(len(calibrated.predicted)), *(c.tolist() for c in columns.values()), strict=True)
-                )
-        elif path.suffix.lower() == ".npz":
-            with temporary.open("wb") as file:
-                np.savez(file, allow_pickle=False, probs=calibrated.probs, **columns)
-        else:
-            save_file({"probs": calibrated.probs, **columns}, temporary)
+    if path.suffix.lower() != ".csv":
+        write_arrays(path, {"probs": calibrated.probs, **columns}, force)
+        return
+    with atomic_write(path, force) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["index", *columns])
+        writer.writerows(zip(range(len(calibrated.predicted)), *(c.tolist() for c in columns.values()), strict=True))
