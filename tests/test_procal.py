@@ -363,3 +363,33 @@ def test_clone_keeps_the_settings_and_nothing_else(demo):
     copied = clone(calibrator)
     assert copied.get_params() == calibrator.get_params()
     assert not hasattr(copied, "base_")
+
+
+@pytest.fixture(scope="module")
+def many_classes():
+    """A hundred classes, 1 000 samples to learn from, and neighbours that tell something."""
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(100, 8))
+    labels = rng.integers(100, size=3000)
+    features = centers[labels] + 0.8 * rng.normal(size=(3000, 8))
+    logits = 2 * (features @ centers.T - (centers**2).sum(axis=1) / 2) + rng.gumbel(size=(3000, 100))
+    whole = px.Predictions(logits=logits, labels=labels, features=features)
+    return whole.take(np.arange(1000)), whole.take(np.arange(1000, 3000))
+
+
+@pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
+@pytest.mark.parametrize("base", ["histogram", "isotonic"])
+def test_a_base_that_fits_closely_is_corrected_as_new_samples_will_see_it(many_classes, base):
+    calibration, test = many_classes
+    nll = {}
+    for cross_fit in (True, False):
+        calibrator = fit(calibration, base=base, cross_fit=cross_fit)
+        found = calibrator.calibrate(test.logits, features=test.features)
+        nll[cross_fit] = px.nll(found.confidence, found.predicted == test.labels)
+    alone = calibrator.base_.predict_proba(test.logits)
+    assert nll[True] < nll[False] - 0.02
+    assert nll[True] < px.nll(alone.max(axis=1), alone.argmax(axis=1) == test.labels)
+
+
+def test_the_papers_settings_learn_from_the_bases_own_samples():
+    assert not px.ProCal.paper(base="isotonic").cross_fit

@@ -8,10 +8,10 @@ from proxcal._validation import Floats, Ints
 N_FOLDS = 10
 
 
-def assign_folds(n_samples: int, random_state: int) -> Ints:
+def assign_folds(n_samples: int, random_state: int, n_folds: int = N_FOLDS) -> Ints:
     """A fold number for each sample, sizes within one of each other; with fewer samples than folds, each is a fold of
     its own."""
-    folds = np.arange(n_samples) % min(N_FOLDS, n_samples)
+    folds = np.arange(n_samples) % min(n_folds, n_samples)
     return np.random.default_rng(random_state).permutation(folds)
 
 

@@ -35,7 +35,10 @@ from proxcal._validation import (
     row_blocks,
 )
 from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
+from proxcal.base._cross_fitting import held_out_blocks
+from proxcal.base._top import Top
 from proxcal.informed import INFORMED, NormalScores, Samples, select
+from proxcal.informed.selection import MIN_SAMPLES
 from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
 from proxcal.proximity.evidence import SIZES
 from proxcal.proximity.proximity import Metric
@@ -57,6 +60,8 @@ class ProCal(Estimator):
     input : what scores are: "logits" or "probs".
     n_neighbors, metric, normalize, index : see `Proximity`.
     rows : "keep" (no prediction changes), "rerank" or "paper"; see `proxcal.rows`.
+    cross_fit : whether the informed step learns from confidences that a base which fits closely (the discrete ones,
+        anyone's object) gave without having seen the sample, in five folds; from 100 samples on.
     random_state : draws the folds of every cross-validation.
 
     Learns `base_`, `proximity_`, `informed_` (None where nothing helped) and `selection_`, the record of that choice.
@@ -73,6 +78,7 @@ class ProCal(Estimator):
         normalize: bool = True,
         index: Literal["exact"] = "exact",
         rows: Mode = "keep",
+        cross_fit: bool = True,
         random_state: int = 0,
     ) -> None:
         self.base = base
@@ -83,6 +89,7 @@ class ProCal(Estimator):
         self.normalize = normalize
         self.index = index
         self.rows = rows
+        self.cross_fit = cross_fit
         self.random_state = random_state
 
     @classmethod
@@ -93,7 +100,8 @@ class ProCal(Estimator):
             informed: Any = INFORMED["bin-mean-shift"](shrinkage=0.5)
         else:
             informed = INFORMED["density-ratio"](coordinates="paper", evaluation="exact")
-        return cls(**({"base": base, "informed": informed, "normalize": False, "rows": "paper"} | settings))
+        own = {"base": base, "informed": informed, "normalize": False, "rows": "paper", "cross_fit": False}
+        return cls(**(own | settings))
 
     def fit(self, scores: ArrayLike, labels: ArrayLike, features: ArrayLike | None = None) -> Self:
         """Learn from calibration samples, which the model was not trained on; they become the reference set."""
@@ -125,7 +133,7 @@ class ProCal(Estimator):
         informed = _as_informed(self.informed, self.random_state)
         if informed is None or neighbors is None:
             return self
-        top = _Top.of(self.base_.blocks(scores, neighbors), len(labels))
+        top = self._top_of_references(scores, labels, neighbors)
         self.reference_labels_ = labels.astype(np.int32)
         self.reference_predictions_ = top.predicted.astype(np.int32)
         self.reference_confidence_ = top.confidence
@@ -138,6 +146,12 @@ class ProCal(Estimator):
         if self.informed_ is not None and self.rows != "paper":
             self.exponent_ = fit_exponent(self.base_, scores, neighbors, top.predicted, labels)
         return self
+
+    def _top_of_references(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Top:
+        """What the base says of the calibration samples: copies that did not see them, where it fits them closely."""
+        if self.cross_fit and self.base_.fits_closely and len(labels) >= MIN_SAMPLES:
+            return Top.of(held_out_blocks(self.base_, scores, labels, self.random_state), len(labels))
+        return Top.of(self.base_.blocks(scores, neighbors), len(labels))
 
     def confidence(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
         """The probability that each prediction is right, (n,)."""
@@ -167,7 +181,7 @@ class ProCal(Estimator):
     def _calibrated(self, scores: Array, neighbors: Neighbors | None) -> "Calibrated":
         """The same on checked scores and neighbours already found."""
         probs: Floats = np.empty(scores.shape)
-        top = _Top.of(_stored(self.base_.blocks(scores, neighbors), probs), len(scores))
+        top = Top.of(_stored(self.base_.blocks(scores, neighbors), probs), len(scores))
         proximity = None if neighbors is None else log_proximity(neighbors.nearest(self.n_neighbors))
         if neighbors is None or self.informed_ is None:
             return Calibrated(probs, top.predicted, top.confidence, proximity)
@@ -176,12 +190,12 @@ class ProCal(Estimator):
             probs[block] = rebuild(probs[block], confidence[block], self.exponent_, self.rows)
         if self.rows == "keep":
             return Calibrated(probs, top.predicted, confidence, proximity)
-        after = _Top.of(((block, probs[block]) for block in row_blocks(*probs.shape)), len(probs))
+        after = Top.of(((block, probs[block]) for block in row_blocks(*probs.shape)), len(probs))
         overtaken = after.predicted != top.predicted
         return Calibrated(probs, after.predicted, np.where(overtaken, after.confidence, confidence), proximity)
 
-    def _top(self, scores: Array, neighbors: Neighbors | None) -> "_Top":
-        return _Top.of(self.base_.blocks(scores, neighbors), len(scores))
+    def _top(self, scores: Array, neighbors: Neighbors | None) -> Top:
+        return Top.of(self.base_.blocks(scores, neighbors), len(scores))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write one safetensors file; what `load` gives back computes the same, bit for bit."""
@@ -195,7 +209,7 @@ class ProCal(Estimator):
             raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         return loaded
 
-    def _samples(self, top: "_Top", neighbors: Neighbors, with_evidence: bool) -> Samples:
+    def _samples(self, top: Top, neighbors: Neighbors, with_evidence: bool) -> Samples:
         """What is known of samples once their neighbours are found."""
         seen = None
         if with_evidence:
@@ -208,7 +222,7 @@ class ProCal(Estimator):
             )
         return Samples(top.confidence, log_proximity(neighbors.nearest(self.n_neighbors)), seen)
 
-    def _informed_confidence(self, top: "_Top", neighbors: Neighbors | None) -> Floats:
+    def _informed_confidence(self, top: Top, neighbors: Neighbors | None) -> Floats:
         if self.informed_ is None or neighbors is None:
             return top.confidence
         samples = self._samples(top, neighbors, takes_evidence(self.informed_))
@@ -248,22 +262,6 @@ class Calibrated:
     predicted: Ints
     confidence: Floats
     log_proximity: Floats | None
-
-
-@dataclass(frozen=True)
-class _Top:
-    """The largest probability of each row, and whose it is."""
-
-    confidence: Floats
-    predicted: Ints
-
-    @classmethod
-    def of(cls, blocks: Iterator[tuple[slice, Floats]], n_samples: int) -> "_Top":
-        confidence, predicted = np.empty(n_samples), np.empty(n_samples, dtype=np.intp)
-        for block, rows in blocks:
-            predicted[block] = rows.argmax(axis=1)
-            confidence[block] = rows.max(axis=1)
-        return cls(confidence, predicted)
 
 
 def _stored(blocks: Iterator[tuple[slice, Floats]], into: Floats) -> Iterator[tuple[slice, Floats]]:

@@ -50,3 +50,10 @@ def test_changed_predictions_are_warned_of_with_their_share(simulate):
 def test_bad_ties_are_named(simulate):
     with pytest.raises(ValueError, match="ties must be one of 'keep', 'break'"):
         IsotonicRegression(ties="split").fit(*simulate())
+
+
+def test_new_probabilities_between_the_smallest_floats_get_finite_rows():
+    probs = np.array([[1.0, 5e-324], [1.0, 2e-320], [0.3, 0.7], [1.0, 0.0]])
+    fitted = IsotonicRegression(input="probs").fit(probs, [0, 1, 1, 0])
+    new = np.array([[1.0, 1e-320], [1.0, 1.5e-323], [1.0, 2e-320]])
+    assert np.isfinite(fitted.predict_proba(new)).all()

@@ -25,6 +25,7 @@ class BaseCalibrator(Estimator):
 
     input: Input
     preserves_order = False  # whether the largest score always keeps the largest probability
+    fits_closely = False  # whether it is much surer of its calibration samples than new ones allow
 
     @property
     def n_searched(self) -> int:

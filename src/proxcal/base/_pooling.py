@@ -15,11 +15,18 @@ from proxcal._validation import Floats, Ints
 
 Ties = Literal["keep", "break"]
 TIES: tuple[Ties, ...] = ("keep", "break")
+_LEAST = 1e-290  # smaller probabilities count as this: a step between two of them would be too steep for float64
 
 
 def own_share(ties: Ties, n_samples: int) -> float:
     """The part of the model's own probability that keeps a step from tying: of n samples, one in n + 1."""
     return 1 / (n_samples + 1) if ties == "break" else 0.0
+
+
+def interpolated(probs: Floats, knots: Floats) -> Floats:
+    """The function with these knots: linear between them, constant outside."""
+    values: Floats = np.interp(np.maximum(probs, _LEAST), np.maximum(knots[0], _LEAST), knots[1])
+    return values
 
 
 def blend(values: Floats, probs: Floats, share: float) -> Floats:

@@ -39,6 +39,11 @@ class ForeignCalibrator(BaseCalibrator):
     def preserves_order(self) -> bool:  # type: ignore[override]
         return bool(getattr(self.calibrator, "preserves_order", False))
 
+    @property
+    def fits_closely(self) -> bool:  # type: ignore[override]
+        """Unless the object says otherwise: of what is not known the worse is assumed."""
+        return bool(getattr(self.calibrator, "fits_closely", True))
+
     def _fit(self, scores: Array, labels: Ints) -> None:
         self.scores_ = wanted_scores(self.calibrator, self.scores)
         is_estimator = isinstance(self.calibrator, BaseEstimator)

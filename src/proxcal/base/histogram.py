@@ -20,6 +20,8 @@ class HistogramBinning(BaseCalibrator):
     Learns `values_` (classes, bins), NaN where the class's own probability is kept, and for "quantile" `edges_`.
     """
 
+    fits_closely = True
+
     def __init__(
         self, *, n_bins: int = 15, strategy: Literal["uniform", "quantile"] = "uniform", input: Input = "logits"
     ) -> None:

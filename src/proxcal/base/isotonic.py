@@ -10,7 +10,7 @@ import numpy as np
 from proxcal._validation import Array, Floats, Input, Ints, check_choice
 from proxcal.base._calibrator import BaseCalibrator, as_probs
 from proxcal.base._one_vs_rest import probability_columns, rows_to_one, warn_of_changed_predictions
-from proxcal.base._pooling import TIES, Tally, Ties, blend, own_share
+from proxcal.base._pooling import TIES, Tally, Ties, blend, interpolated, own_share
 
 _ITSELF = np.array([[0.0, 1.0], [0.0, 1.0]])  # the function of a class that the calibration set lacks
 
@@ -20,6 +20,8 @@ class IsotonicRegression(BaseCalibrator):
 
     Learns `knots_` (2, knots), the functions of all classes end to end, `ends_`, where each ends, and `own_share_`.
     """
+
+    fits_closely = True
 
     def __init__(self, *, ties: Ties = "keep", input: Input = "logits") -> None:
         self.ties = ties
@@ -39,8 +41,8 @@ class IsotonicRegression(BaseCalibrator):
     def _rows(self, scores: Array) -> Floats:
         probs = as_probs(scores, self.input)
         values = np.empty_like(probs)
-        for k, (x, y) in enumerate(np.split(self.knots_, self.ends_[:-1], axis=1)):
-            values[:, k] = np.interp(probs[:, k], x, y)
+        for k, knots in enumerate(np.split(self.knots_, self.ends_[:-1], axis=1)):
+            values[:, k] = interpolated(probs[:, k], knots)
         return rows_to_one(blend(values, probs, self.own_share_), probs)
 
 

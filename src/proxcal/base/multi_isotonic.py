@@ -9,7 +9,7 @@ import numpy as np
 from proxcal._validation import Array, Floats, Input, Ints, check_choice, row_blocks
 from proxcal.base._calibrator import BaseCalibrator, as_probs
 from proxcal.base._one_vs_rest import rows_to_one
-from proxcal.base._pooling import TIES, Tally, Ties, blend, own_share
+from proxcal.base._pooling import TIES, Tally, Ties, blend, interpolated, own_share
 
 
 class MultiIsotonicRegression(BaseCalibrator):
@@ -17,6 +17,8 @@ class MultiIsotonicRegression(BaseCalibrator):
 
     Learns `knots_` (2, knots), linear in between and constant outside, and `own_share_`.
     """
+
+    fits_closely = True
 
     def __init__(self, *, ties: Ties = "keep", input: Input = "logits") -> None:
         self.ties = ties
@@ -39,4 +41,4 @@ class MultiIsotonicRegression(BaseCalibrator):
 
     def _rows(self, scores: Array) -> Floats:
         probs = as_probs(scores, self.input)
-        return rows_to_one(blend(np.interp(probs, *self.knots_), probs, self.own_share_), probs)
+        return rows_to_one(blend(interpolated(probs, self.knots_), probs, self.own_share_), probs)

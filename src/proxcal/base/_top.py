@@ -1,0 +1,23 @@
+"""The largest probability of each row, and whose it is: all that the informed step needs of rows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from proxcal._validation import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Top:
+    confidence: Floats
+    predicted: Ints
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[slice | Ints, Floats]], n_samples: int) -> Self:
+        confidence, predicted = np.empty(n_samples), np.empty(n_samples, dtype=np.intp)
+        for block, rows in blocks:
+            predicted[block] = rows.argmax(axis=1)
+            confidence[block] = rows.max(axis=1)
+        return cls(confidence, predicted)
