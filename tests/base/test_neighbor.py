@@ -109,7 +109,7 @@ def test_one_sample_has_no_neighbours_and_is_refused(samples):
 def test_further_references_are_seen_like_the_first(samples):
     scores, labels, features = samples
     grown = Counts().fit(scores[:30], labels[:30], features[:30])
-    grown.add_references(scores[30:], labels[30:], features[30:])
+    grown.add_references(features[30:], labels[30:], scores[30:])
     whole = Counts().fit(scores, labels, features)
     np.testing.assert_array_equal(grown.predict_proba(scores, features), whole.predict_proba(scores, features))
 
@@ -118,7 +118,7 @@ def test_refused_references_leave_it_as_it_was(samples):
     scores, labels, features = samples
     fitted = Counts().fit(scores, labels, features)
     before = fitted.predict_proba(scores, features)
-    for bad in ((scores[:3], labels[:2], features[:3]), (scores[:3], labels[:3], features[:3, :2])):
+    for bad in ((features[:3], labels[:2], scores[:3]), (features[:3, :2], labels[:3], scores[:3])):
         with pytest.raises(ValueError, match=r"y has 2 samples|features has 2 columns"):
             fitted.add_references(*bad)
     np.testing.assert_array_equal(fitted.predict_proba(scores, features), before)

@@ -121,7 +121,7 @@ def test_more_references_than_at_fit_add_no_inputs():
     logits, labels, features, _ = near_and_far(40)
     fitted = NeighborTemperatureScaling().fit(logits[:6], labels[:6], features[:6])
     assert fitted.n_seen_ == 5
-    fitted.add_references(logits[6:], labels[6:], features[6:])
+    fitted.add_references(features[6:], labels[6:], logits[6:])
     assert np.isfinite(fitted.predict_proba(logits, features)).all()
 
 

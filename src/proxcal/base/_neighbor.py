@@ -60,7 +60,7 @@ class NeighborCalibrator(BaseCalibrator):
         for block in row_blocks(*scores.shape):
             yield block, self._rows_near(scores[block], near.take(block))
 
-    def add_references(self, scores: ArrayLike, y: ArrayLike, features: ArrayLike) -> Self:
+    def add_references(self, features: ArrayLike, y: ArrayLike, scores: ArrayLike) -> Self:
         """Take labelled samples as further references; what was learned from the first ones stays as it is."""
         search = self._own_search()
         scores = check_scores(scores, self.input, n_classes=self.n_classes_)
