@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 import proxcal as px
+import proxcal.base
 
 BASES = ["identity", "temperature", "histogram", "isotonic", "multi-isotonic"]
 INFORMED = ["auto", "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None]
@@ -393,3 +394,22 @@ def test_a_base_that_fits_closely_is_corrected_as_new_samples_will_see_it(many_c
 
 def test_the_papers_settings_learn_from_the_bases_own_samples():
     assert not px.ProCal.paper(base="isotonic").cross_fit
+
+
+@pytest.mark.parametrize("informed", ["auto", "logistic", None])
+def test_the_chosen_base_its_record_and_what_it_says_survive_saving(demo, tmp_path, informed):
+    calibration, test = demo
+    calibrator = fit(calibration, base="auto", informed=informed)
+    record = calibrator.selection_["base"]
+    assert isinstance(calibrator.base_, proxcal.base.BASES[record["chosen"]])
+    calibrator.save(tmp_path / "a.proxcal")
+    loaded = px.ProCal.load(tmp_path / "a.proxcal")
+    assert loaded.selection_ == calibrator.selection_
+    np.testing.assert_array_equal(probs_of(loaded, test), probs_of(calibrator, test))
+
+
+def test_choosing_the_base_leaves_the_record_of_the_informed_choice_as_it_was(demo):
+    calibration, _ = demo
+    chosen = fit(calibration, base="auto").selection_
+    given = fit(calibration, base=chosen["base"]["chosen"]).selection_
+    assert {key: value for key, value in chosen.items() if key != "base"} == given

@@ -37,7 +37,8 @@ from proxcal._validation import (
 from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
 from proxcal.base._cross_fitting import held_out_blocks
 from proxcal.base._top import Top
-from proxcal.informed import INFORMED, NormalScores, Samples, select
+from proxcal.base.selection import select_base
+from proxcal.informed import INFORMED, NormalScores, Samples, make_informed, select, takes_evidence
 from proxcal.informed.selection import MIN_SAMPLES
 from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
 from proxcal.proximity.evidence import SIZES
@@ -52,8 +53,8 @@ class ProCal(Estimator):
 
     Parameters
     ----------
-    base : how scores alone are calibrated: "identity", "temperature", "histogram", "isotonic", "multi-isotonic", or an
-        object with `fit(probs, y)` and `predict_proba(probs)`.
+    base : how scores alone are calibrated: a name of `proxcal.base.BASES`, an object with `fit(probs, y)` and
+        `predict_proba(probs)`, or "auto" (chosen by held-out log loss among the cheap ones; predictions may change).
     informed : how proximity then corrects the confidence: "auto" (chosen by held-out log loss, doing nothing included),
         "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None, or an object with
         `fit(confidence, proximity, correct)` and `predict(confidence, proximity)`.
@@ -64,7 +65,8 @@ class ProCal(Estimator):
         anyone's object) gave without having seen the sample, in five folds; from 100 samples on.
     random_state : draws the folds of every cross-validation.
 
-    Learns `base_`, `proximity_`, `informed_` (None where nothing helped) and `selection_`, the record of that choice.
+    Learns `base_`, `proximity_`, `informed_` (None where nothing helped) and `selection_`, the record of what "auto"
+    chose, that of the base under "base".
     """
 
     def __init__(
@@ -115,8 +117,9 @@ class ProCal(Estimator):
 
     def _n_searched(self) -> int:
         """How many neighbours `base` and `informed` ask for."""
-        informed = _as_informed(self.informed, self.random_state)
-        return n_searched(make_base(self.base, self.input), informed, self.n_neighbors)
+        informed = make_informed(self.informed, self.random_state)
+        base = None if _is_auto(self.base) else make_base(self.base, self.input)
+        return n_searched(base, informed, self.n_neighbors)
 
     def _neighbors_of_references(self, features: Array, k: int) -> Neighbors:
         """Take the features as the reference set, and find the k neighbours of each among the others."""
@@ -128,9 +131,10 @@ class ProCal(Estimator):
     def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Self:
         """Fit on checked arrays and neighbours already found; None where neither base nor informed asks for them."""
         self.n_classes_ = scores.shape[1]
-        self.base_ = make_base(self.base, self.input).fit_with(scores, labels, neighbors)
-        self.informed_, self.selection_, self.exponent_ = None, None, 1.0
-        informed = _as_informed(self.informed, self.random_state)
+        base, of_base = self._choose_base(scores, labels)
+        self.base_ = base.fit_with(scores, labels, neighbors)
+        self.informed_, self.selection_, self.exponent_ = None, of_base or None, 1.0
+        informed = make_informed(self.informed, self.random_state)
         if informed is None or neighbors is None:
             return self
         top = self._top_of_references(scores, labels, neighbors)
@@ -140,12 +144,20 @@ class ProCal(Estimator):
         samples = self._samples(top, neighbors, takes_evidence(informed))
         correct: Bools = top.predicted == labels
         if informed == "auto":
-            self.informed_, self.selection_ = select(samples, correct, self.random_state)
+            self.informed_, of_informed = select(samples, correct, self.random_state)
+            self.selection_ = of_informed | of_base
         else:
             self.informed_ = samples.fit(clone(informed, safe=False), correct)
         if self.informed_ is not None and self.rows != "paper":
             self.exponent_ = fit_exponent(self.base_, scores, neighbors, top.predicted, labels)
         return self
+
+    def _choose_base(self, scores: Array, labels: Ints) -> tuple[BaseCalibrator, dict[str, Any]]:
+        """The base, unfitted, and the record of its choice under "base" where there was one."""
+        if not _is_auto(self.base):
+            return make_base(self.base, self.input), {}
+        base, record = select_base(scores, labels, self.input, self.random_state)
+        return base, {"base": record}
 
     def _top_of_references(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Top:
         """What the base says of the calibration samples: copies that did not see them, where it fits them closely."""
@@ -243,14 +255,15 @@ class ProCal(Estimator):
         return checked, self.proximity_.neighbors(rows, min(k, len(references) - 1))
 
 
-def takes_evidence(informed: Any) -> bool:
-    return informed == "auto" or getattr(informed, "takes_evidence", False)
+def _is_auto(base: Any) -> bool:
+    return isinstance(base, str) and base == "auto"
 
 
-def n_searched(base: BaseCalibrator, informed: Any, n_neighbors: int) -> int:
+def n_searched(base: BaseCalibrator | None, informed: Any, n_neighbors: int) -> int:
     """How many neighbours are sought: the most that base, proximity and evidence ask for, where they ask for any."""
     for_proximity = 0 if informed is None else n_neighbors
-    return max(base.n_searched, for_proximity, max(SIZES) if takes_evidence(informed) else 0)
+    for_base = 0 if base is None else base.n_searched
+    return max(for_base, for_proximity, max(SIZES) if takes_evidence(informed) else 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,19 +282,6 @@ def _stored(blocks: Iterator[tuple[slice, Floats]], into: Floats) -> Iterator[tu
     for block, rows in blocks:
         into[block] = rows
         yield block, rows
-
-
-def _as_informed(informed: Any, random_state: int) -> Any:
-    """What `informed` names, unfitted: None, "auto", or an object."""
-    if informed is None or not isinstance(informed, str):
-        if informed is not None and not (hasattr(informed, "fit") and hasattr(informed, "predict")):
-            raise ValueError(f"informed must have fit and predict; got a {type(informed).__name__}")
-        return informed
-    name = check_choice("informed", informed, ("auto", *INFORMED))
-    if name == "auto":
-        return name
-    chosen = INFORMED[name]()
-    return chosen.set_params(random_state=random_state) if "random_state" in chosen.get_params() else chosen
 
 
 _CLASSES: dict[str, type[Estimator]] = {

@@ -3,9 +3,9 @@ import warnings
 import numpy as np
 import pytest
 
+from proxcal._held_out import simplest_within_one_error
 from proxcal._validation import ProxcalWarning
 from proxcal.informed import NeighborhoodLogistic, ProximityLogistic, Samples, select
-from proxcal.informed.selection import simplest_within_one_error
 
 
 def as_samples(biased, *, evidence):

@@ -7,7 +7,7 @@ import typer
 from proxcal.base import BASES
 from proxcal.informed import INFORMED
 
-BASE_HELP = f"How scores alone are calibrated: {', '.join(BASES)}."
+BASE_HELP = f"How scores alone are calibrated: {', '.join(BASES)}, auto."
 
 Informed = Annotated[
     str | None,

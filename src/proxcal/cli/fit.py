@@ -41,11 +41,12 @@ def fit(
         calibrator.fit(predictions.scores, predictions.labels, features=predictions.features)
     calibrator.save(output, overwrite=force)
 
+    selection = calibrator.selection_ or {}
     found: dict[str, Any] = {
         "output": str(output),
         "samples": len(predictions),
         "classes": predictions.n_classes,
-        "base": base,
+        "base": selection.get("base", {}).get("chosen", base),
         "temperature": getattr(calibrator.base_, "temperature_", None),
         "informed": informed_name(calibrator),
         "selection": calibrator.selection_,
@@ -61,11 +62,11 @@ def fit(
         facts(
             calibrator=output,
             learned_from=f"{found['samples']} samples, {found['classes']} classes",
-            base=base if temperature is None else f"{base}, T = {temperature:.4g}",
+            base=found["base"] if temperature is None else f"{found['base']}, T = {temperature:.4g}",
             informed=found["informed"],
             rows=calibrator.rows,
         )
     )
-    if calibrator.selection_ is not None:
+    if "chosen" in selection:
         console.print()
-        print_choice(console, calibrator.selection_)
+        print_choice(console, selection)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from proxcal._held_out import assign_folds, standard_error
+from proxcal._held_out import assign_folds, simplest_within_one_error, standard_error
 from proxcal._validation import Bools, Floats, Ints, ProxcalWarning
 from proxcal.informed._calibrator import Samples
 from proxcal.informed._ridge import log_loss, log_odds
@@ -59,18 +59,6 @@ def select(samples: Samples, correct: Bools, random_state: int) -> tuple[Any, di
         return None, record
     already_fitted = hasattr(tried[chosen], "fit_held_out")
     return tried[chosen] if already_fitted else samples.fit(tried[chosen], correct), record
-
-
-def simplest_within_one_error(losses: dict[str, Floats]) -> tuple[str, str]:
-    """The first name whose loss is within one paired standard error of the least mean loss, and a sentence that says
-    so."""
-    best = min(losses, key=lambda name: float(losses[name].mean()))
-    for name, loss in losses.items():
-        if name == best:
-            break
-        if (loss - losses[best]).mean() <= standard_error(loss - losses[best]):
-            return name, f"{best} has the least held-out log loss, and {name}, simpler, is within one standard error"
-    return best, f"{best} has the least held-out log loss, and nothing simpler is within one standard error"
 
 
 def _held_out(candidate: Any, samples: Samples, correct: Bools, folds: Ints) -> Floats:
