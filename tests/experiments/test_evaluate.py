@@ -192,3 +192,16 @@ def test_a_test_of_another_kind_is_refused(samples):
     other = Predictions(logits=samples.logits[:, :5], labels=samples.labels % 5, features=samples.features)
     with pytest.raises(ValueError, match="test has 5 classes; calibration has 10"):
         evaluate(samples, test=other)
+
+
+@pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
+@pytest.mark.parametrize("paper", [False, True])
+def test_all_is_the_eight_rows_of_the_papers_tables(samples, paper):
+    result = evaluate(samples.take(np.arange(300)), bases="all", seeds=[1], paper=paper)
+    informed = {choice.base: choice.informed for choice in result.informed}
+    assert list(informed) == [
+        *("identity", "temperature", "ensemble-temperature", "parameterized-temperature", "neighbor-temperature"),
+        *("histogram", "isotonic", "multi-isotonic"),
+    ]
+    if paper:
+        assert list(informed.values()) == ["density-ratio"] * 5 + ["bin-mean-shift"] * 3

@@ -35,7 +35,10 @@ def evaluate(
     ] = None,
     base: Annotated[
         list[str] | None,
-        typer.Option(help=f"{options.BASE_HELP} Repeat for several.", show_default="identity, temperature"),
+        typer.Option(
+            help=f"{options.BASE_HELP} Repeat for several; all: the paper's eight.",
+            show_default="identity, temperature",
+        ),
     ] = None,
     seeds: Annotated[
         str, typer.Option(help="One random split each: --seeds 2020 2021", metavar="NUMBERS")
@@ -64,7 +67,7 @@ def evaluate(
         result = experiments.evaluate(
             {str(path): Predictions.load(path, prefix=prefix) for path in paths},
             test=None if test is None else Predictions.load(test, prefix=prefix),
-            bases=base or ["identity", "temperature"],
+            bases="all" if base == ["all"] else base or ["identity", "temperature"],
             seeds=_numbers(seeds),
             fraction=fraction,
             paper=paper,

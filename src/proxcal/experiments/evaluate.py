@@ -6,7 +6,7 @@ over seeds, and a paired test says whether a difference is more than chance.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,16 @@ from proxcal.experiments.split import Pair, informed_name, run_split
 from proxcal.procal import ProCal
 from proxcal.rows import MODES
 
+PAPER_BASES = (
+    "identity",
+    "temperature",
+    "ensemble-temperature",
+    "parameterized-temperature",
+    "neighbor-temperature",
+    "histogram",
+    "isotonic",
+    "multi-isotonic",
+)
 SEEDS = (2020, 2021, 2022, 2023, 2024)
 Progress = Callable[[int, int, str], None]
 
@@ -34,7 +44,7 @@ def evaluate(
     predictions: Predictions | Mapping[str, Predictions],
     *,
     test: Predictions | None = None,
-    bases: Sequence[Any] = ("identity", "temperature"),
+    bases: Sequence[Any] | Literal["all"] = ("identity", "temperature"),
     seeds: Sequence[int] = SEEDS,
     fraction: float = 0.5,
     paper: bool = False,
@@ -48,7 +58,7 @@ def evaluate(
     ----------
     predictions : one model's predictions, or several by name.
     test : the test samples; all of `predictions` then calibrates, and there is one split.
-    bases : names, or objects with `fit(probs, y)` and `predict_proba(probs)`.
+    bases : names, or objects with `fit(probs, y)` and `predict_proba(probs)`; "all" for the eight of the paper.
     seeds, fraction : one random split a seed, with this share for calibration.
     paper : the paper's settings for each base, and its weighted MCE.
     random_state : draws folds and bootstrap samples.
@@ -56,6 +66,8 @@ def evaluate(
     settings : of `ProCal`: informed, rows, n_neighbors, metric, normalize, index.
     """
     files = {"predictions": predictions} if isinstance(predictions, Predictions) else dict(predictions)
+    if isinstance(bases, str) and bases == "all":
+        bases = PAPER_BASES
     for name, given in files.items() if test is None else [*files.items(), ("test", test)]:
         _check_complete(name, given)
     splits, n_splits = _splits(files, test, seeds, fraction)
@@ -146,7 +158,7 @@ class _Tally:
             self.records += [Record(file, seed, base, method, metric, value) for metric, value in values.items()]
         self.values[file, base].append({m: (measured["base"][m], measured["ours"][m]) for m in METRICS})
         selection = pair.calibrator.selection_
-        reason = selection["reason"] if selection else None
+        reason = selection.get("reason") if selection else None
         self.choices.append(Choice(file, seed, base, informed_name(pair.calibrator), reason))
         self.test_per_calibration = len(split.test) / len(split.calibration)
         if seed is None:
