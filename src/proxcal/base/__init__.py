@@ -9,6 +9,7 @@ from proxcal.base.identity import Identity
 from proxcal.base.isotonic import IsotonicRegression
 from proxcal.base.multi_isotonic import MultiIsotonicRegression
 from proxcal.base.neighbor_temperature import NeighborTemperatureScaling
+from proxcal.base.neighbor_votes import NeighborVotes
 from proxcal.base.parameterized_temperature import ParameterizedTemperatureScaling
 from proxcal.base.temperature import TemperatureScaling
 from proxcal.base.vector import VectorScaling
@@ -23,6 +24,7 @@ __all__ = [
     "IsotonicRegression",
     "MultiIsotonicRegression",
     "NeighborTemperatureScaling",
+    "NeighborVotes",
     "ParameterizedTemperatureScaling",
     "TemperatureScaling",
     "VectorScaling",
