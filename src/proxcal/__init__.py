@@ -18,12 +18,27 @@ from proxcal.base import (
     TemperatureScaling,
     VectorScaling,
 )
-from proxcal.bias import adjust_p_values, bias_test, proximity_groups
+from proxcal.bias import adjust_p_values, bias_test, overfitting_by_proximity, proximity_groups
 from proxcal.bundle import Predictions
 from proxcal.datasets import load_demo
 from proxcal.experiments import Evaluation, evaluate
 from proxcal.informed import BinMeanShift, DensityRatio, NeighborhoodLogistic, ProximityLogistic
-from proxcal.metrics import ace, brier, ece, mce, multiclass_nll, nll, noise_floor, piece
+from proxcal.metrics import (
+    ace,
+    brier,
+    classwise_ece,
+    confidence_interval,
+    cumulative_difference,
+    debiased,
+    ece,
+    mce,
+    multiclass_nll,
+    nll,
+    noise_floor,
+    paired_difference,
+    piece,
+    smooth_ece,
+)
 from proxcal.procal import ProCal
 from proxcal.proximity import Neighbors, Proximity, evidence
 
@@ -53,6 +68,10 @@ __all__ = [
     "adjust_p_values",
     "bias_test",
     "brier",
+    "classwise_ece",
+    "confidence_interval",
+    "cumulative_difference",
+    "debiased",
     "ece",
     "evaluate",
     "evidence",
@@ -61,6 +80,9 @@ __all__ = [
     "multiclass_nll",
     "nll",
     "noise_floor",
+    "overfitting_by_proximity",
+    "paired_difference",
     "piece",
     "proximity_groups",
+    "smooth_ece",
 ]
