@@ -12,10 +12,11 @@ from typing import Annotated
 import typer
 
 from proxcal import ProxcalWarning, __version__
+from proxcal.cli._seeds import SeveralSeeds
 from proxcal.cli._terminal import say, show_warning
 from proxcal.cli.apply import apply
 from proxcal.cli.demo import demo
-from proxcal.cli.evaluate import SeveralSeeds, evaluate
+from proxcal.cli.evaluate import evaluate
 from proxcal.cli.fit import fit
 
 FAILED, INTERRUPTED = 2, 130

@@ -1,32 +1,18 @@
 """`proxcal evaluate`: the paper's table for predictions files."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from proxcal import Predictions, experiments
 from proxcal._files import check_writable
 from proxcal.cli import _options as options
 from proxcal.cli._comparison import print_comparison, print_informed, print_legend
+from proxcal.cli._seeds import numbers
 from proxcal.cli._terminal import progress, stdout
 
 DEFAULT_SEEDS = "2020 2021 2022 2023 2024"
-
-
-class SeveralSeeds(TyperCommand):
-    """Takes all the numbers that follow `--seeds` as its value, where an option takes one argument."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if "--seeds" in args:
-            start = args.index("--seeds") + 1
-            end = start
-            while end < len(args) and args[end].isdecimal():
-                end += 1
-            args = [*args[:start], *([" ".join(args[start:end])] if end > start else []), *args[end:]]
-        rest: list[str] = super().parse_args(ctx, args)
-        return rest
 
 
 def evaluate(
@@ -68,7 +54,7 @@ def evaluate(
             {str(path): Predictions.load(path, prefix=prefix) for path in paths},
             test=None if test is None else Predictions.load(test, prefix=prefix),
             bases="all" if base == ["all"] else base or ["identity", "temperature"],
-            seeds=_numbers(seeds),
+            seeds=numbers(seeds),
             fraction=fraction,
             paper=paper,
             progress=move,
@@ -102,10 +88,3 @@ def _paths(files: list[Path] | None, calibration: Path | None, test: Path | None
     if len(set(paths)) < len(paths):
         raise ValueError("FILES has a file twice; give each once")
     return paths
-
-
-def _numbers(seeds: str) -> list[int]:
-    try:
-        return [int(seed) for seed in seeds.replace(",", " ").split()]
-    except ValueError:
-        raise ValueError(f"--seeds must be whole numbers, such as --seeds 2020 2021; got {seeds!r}") from None

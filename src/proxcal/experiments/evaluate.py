@@ -6,29 +6,18 @@ over seeds, and a paired test says whether a difference is more than chance.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from proxcal._validation import Floats, check_choice, check_integer
+from proxcal._validation import Floats
 from proxcal.bundle import Predictions
+from proxcal.experiments._setup import Bases, check_bases, check_complete, check_seeds, make_calibrators
 from proxcal.experiments.evaluation import Choice, Comparison, Evaluation, Method, Record
 from proxcal.experiments.measures import LARGER_IS_BETTER, METRICS, bootstrap_differences, measure
 from proxcal.experiments.paired import over_replicates, over_splits
 from proxcal.experiments.split import Pair, informed_name, run_split
-from proxcal.procal import ProCal
-from proxcal.rows import MODES
 
-PAPER_BASES = (
-    "identity",
-    "temperature",
-    "ensemble-temperature",
-    "parameterized-temperature",
-    "neighbor-temperature",
-    "histogram",
-    "isotonic",
-    "multi-isotonic",
-)
 SEEDS = (2020, 2021, 2022, 2023, 2024)
 Progress = Callable[[int, int, str], None]
 
@@ -44,7 +33,7 @@ def evaluate(
     predictions: Predictions | Mapping[str, Predictions],
     *,
     test: Predictions | None = None,
-    bases: Sequence[Any] | Literal["all"] = ("identity", "temperature"),
+    bases: Bases = ("identity", "temperature"),
     seeds: Sequence[int] = SEEDS,
     fraction: float = 0.5,
     paper: bool = False,
@@ -66,26 +55,21 @@ def evaluate(
     settings : of `ProCal`: informed, rows, n_neighbors, metric, normalize, index.
     """
     files = {"predictions": predictions} if isinstance(predictions, Predictions) else dict(predictions)
-    if isinstance(bases, str) and bases == "all":
-        bases = PAPER_BASES
     for name, given in files.items() if test is None else [*files.items(), ("test", test)]:
-        _check_complete(name, given)
+        check_complete(name, given)
     splits, n_splits = _splits(files, test, seeds, fraction)
-    names = _names(bases)
-    make = ProCal.paper if paper else ProCal
-    tally = _Tally(names, n_seeds=n_splits // len(files), weighted_mce=paper, random_state=random_state)
+    named = check_bases(bases)
+    tally = _Tally(list(named), n_seeds=n_splits // len(files), weighted_mce=paper, random_state=random_state)
     done = 0
     for split in splits:
-        calibrators = {
-            name: make(base=base, input=split.calibration.input, random_state=random_state, **settings)
-            for name, base in zip(names, bases, strict=True)
-        }
-        _check_settings(calibrators)
+        calibrators = make_calibrators(
+            named, paper=paper, input=split.calibration.input, random_state=random_state, **settings
+        )
         pairs = run_split(split.calibration, split.test, calibrators)
-        for name in names:
+        for name in named:
             if progress is not None:
                 seed = "" if split.seed is None else f", seed {split.seed}"
-                progress(done, n_splits * len(names), f"{name}{seed}, {split.file}")
+                progress(done, n_splits * len(named), f"{name}{seed}, {split.file}")
             tally.add(split, *next(pairs))
             done += 1
     return tally.evaluation()
@@ -101,36 +85,12 @@ def _splits(
         if len(files) > 1:
             raise ValueError(f"test goes with one file of calibration samples; predictions has {len(files)}")
         return (_Split(name, None, whole, test) for name, whole in files.items()), 1
-    chosen = [check_integer("seeds", seed, at_least=0) for seed in seeds]
-    if not chosen or len(set(chosen)) < len(chosen):
-        raise ValueError(f"seeds must be whole numbers, one or more, each once; got {list(seeds)}")
+    chosen = check_seeds(seeds)
     return (
         _Split(name, seed, *whole.split(fraction, random_state=seed))
         for name, whole in files.items()
         for seed in chosen
     ), len(files) * len(chosen)
-
-
-def _check_complete(name: str, predictions: Predictions) -> None:
-    for array, why in (("labels", "nothing can be judged"), ("features", "there is no proximity")):
-        if getattr(predictions, array) is None:
-            raise ValueError(f"{name} has no {array}: without them {why}")
-
-
-def _names(bases: Sequence[Any]) -> list[str]:
-    if isinstance(bases, str) or not len(bases):
-        raise ValueError(f"bases must be a list of one base calibrator or more; got {bases!r}")
-    names = [base if isinstance(base, str) else type(base).__name__ for base in bases]
-    if len(set(names)) < len(names):
-        raise ValueError(f"bases has one of {', '.join(names)} twice; give each once")
-    return names
-
-
-def _check_settings(calibrators: Mapping[str, ProCal]) -> None:
-    """Before the first search: what would otherwise come to light in the last fit."""
-    for calibrator in calibrators.values():
-        check_choice("rows", calibrator.rows, MODES)
-        calibrator._n_searched()
 
 
 class _Tally:
