@@ -67,12 +67,8 @@ class Predictions:
 
     def split(self, fraction: float = 0.5, random_state: int | np.random.Generator | None = 0) -> tuple[Self, Self]:
         """Two random parts, the first with `fraction` of the samples, each in the order of the whole."""
-        check_number("fraction", fraction, above=0)
-        n_first = round(fraction * len(self))
-        if not 0 < n_first < len(self):
-            raise ValueError(f"fraction {fraction:g} of {len(self)} samples leaves one part empty")
-        order = np.random.default_rng(random_state).permutation(len(self))
-        return self.take(np.sort(order[:n_first])), self.take(np.sort(order[n_first:]))
+        first, second = split_rows(len(self), fraction, random_state)
+        return self.take(first), self.take(second)
 
     def take(self, indices: ArrayLike) -> Self:
         """The samples at `indices` (whole numbers, or a mask of all samples), in that order."""
@@ -114,3 +110,13 @@ class Predictions:
 
     def _arrays(self) -> dict[str, Array]:
         return {name: array for name in NAMES if (array := getattr(self, name)) is not None}
+
+
+def split_rows(n: int, fraction: float, random_state: int | np.random.Generator | None) -> tuple[Ints, Ints]:
+    """Two random parts of n rows, the first with `fraction` of them, each in ascending order."""
+    check_number("fraction", fraction, above=0)
+    n_first = round(fraction * n)
+    if not 0 < n_first < n:
+        raise ValueError(f"fraction {fraction:g} of {n} samples leaves one part empty")
+    order = np.random.default_rng(random_state).permutation(n)
+    return np.sort(order[:n_first]), np.sort(order[n_first:])

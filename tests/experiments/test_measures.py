@@ -10,7 +10,8 @@ def outcome(n=400, shift=0.0, seed=0):
     truth = rng.uniform(0.2, 1, n)
     correct = rng.random(n) < truth
     confidence = np.clip(truth + shift, 0.01, 0.99)
-    return Outcome(confidence, correct, rng.normal(size=n), -np.log(np.where(correct, confidence, 1 - confidence)))
+    losses = -np.log(np.where(correct, confidence, 1 - confidence))
+    return Outcome(np.zeros(n, dtype=int), confidence, correct, rng.normal(size=n), losses)
 
 
 def pair(n=400, shift=0.2, seed=0):

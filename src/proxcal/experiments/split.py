@@ -22,6 +22,7 @@ from proxcal.procal import ProCal
 class Outcome:
     """What one method said of the test samples, and whether it was right; `row_losses` are those of the whole rows."""
 
+    predicted: Ints
     confidence: Floats
     correct: Bools
     log_proximity: Floats
@@ -73,7 +74,7 @@ def run_split(
 
 def _outcome(probs: Array, predicted: Ints, confidence: Floats, labels: Ints, log_proximity: Floats) -> Outcome:
     losses = multiclass_nll(probs, labels, return_result=True).losses
-    return Outcome(confidence, predicted == labels, log_proximity, losses)
+    return Outcome(predicted, confidence, predicted == labels, log_proximity, losses)
 
 
 def _check_alike(calibration: Predictions, test: Predictions) -> None:
