@@ -36,6 +36,7 @@ from proxcal._validation import (
 )
 from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
 from proxcal.base._cross_fitting import held_out_blocks
+from proxcal.base._growth import grown
 from proxcal.base._top import Top
 from proxcal.base.selection import select_base
 from proxcal.informed import INFORMED, NormalScores, Samples, make_informed, select, takes_evidence
@@ -138,9 +139,7 @@ class ProCal(Estimator):
         if informed is None or neighbors is None:
             return self
         top = self._top_of_references(scores, labels, neighbors)
-        self.reference_labels_ = labels.astype(np.int32)
-        self.reference_predictions_ = top.predicted.astype(np.int32)
-        self.reference_confidence_ = top.confidence
+        self._keep_references(labels, top)
         samples = self._samples(top, neighbors, takes_evidence(informed))
         correct: Bools = top.predicted == labels
         if informed == "auto":
@@ -151,6 +150,30 @@ class ProCal(Estimator):
         if self.informed_ is not None and self.rows != "paper":
             self.exponent_ = fit_exponent(self.base_, scores, neighbors, top.predicted, labels)
         return self
+
+    def add_references(self, features: ArrayLike, labels: ArrayLike, scores: ArrayLike) -> Self:
+        """Take labelled samples as further references: proximity, evidence and votes see them from now on, and what was
+        learned from the first ones stays as it is."""
+        check_is_fitted(self)
+        checked = check_scores(scores, self.input, n_classes=self.n_classes_)
+        y = check_labels(labels, *checked.shape)
+        if not hasattr(self, "proximity_"):
+            raise ValueError(
+                f"base {self.base!r} with informed {self.informed!r} asks for no neighbours, so none are kept to add"
+                " to; add the samples to the calibration set and fit again"
+            )
+        width = self.proximity_.references_.shape[1]
+        rows = check_features(features, n_samples=len(y), n_columns=width)
+        self.proximity_, self.base_, top = grown(self.proximity_, self.base_, rows, y, checked)
+        if hasattr(self, "reference_labels_"):
+            so_far = Top(self.reference_confidence_, self.reference_predictions_.astype(np.intp))
+            self._keep_references(np.concatenate([self.reference_labels_, y]), so_far.followed_by(top))
+        return self
+
+    def _keep_references(self, labels: Ints, top: Top) -> None:
+        self.reference_labels_ = labels.astype(np.int32)
+        self.reference_predictions_ = top.predicted.astype(np.int32)
+        self.reference_confidence_ = top.confidence
 
     def _choose_base(self, scores: Array, labels: Ints) -> tuple[BaseCalibrator, dict[str, Any]]:
         """The base, unfitted, and the record of its choice under "base" where there was one."""

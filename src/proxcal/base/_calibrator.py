@@ -56,6 +56,10 @@ class BaseCalibrator(Estimator):
         for block in row_blocks(*scores.shape):
             yield block, self._rows(scores[block])
 
+    def remember(self, scores: Array, labels: Ints) -> None:
+        """Keep of checked further references what is needed of each, behind that of the references so far; no array
+        is changed in place."""
+
     @abstractmethod
     def _fit(self, scores: Array, labels: Ints) -> None: ...
 

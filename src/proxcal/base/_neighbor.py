@@ -10,7 +10,6 @@ it keeps something of each reference, how to take more of them (`remember`).
 from abc import abstractmethod
 from typing import Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -66,12 +65,9 @@ class NeighborCalibrator(BaseCalibrator):
         scores = check_scores(scores, self.input, n_classes=self.n_classes_)
         labels = check_labels(y, *scores.shape, name="y")
         rows = check_features(features, n_samples=len(labels), n_columns=search.references_.shape[1])
-        self.proximity_ = clone(search).fit(np.concatenate([search.references_, rows]))
+        self.proximity_ = search.extended(rows)
         self.remember(scores, labels)
         return self
-
-    def remember(self, scores: Array, labels: Ints) -> None:
-        """Keep of checked further references what is needed of each, behind that of the references so far."""
 
     def _search(self, features: ArrayLike | None, n_samples: int) -> Neighbors:
         search = self._own_search()

@@ -21,3 +21,8 @@ class Top:
             predicted[block] = rows.argmax(axis=1)
             confidence[block] = rows.max(axis=1)
         return cls(confidence, predicted)
+
+    def followed_by(self, others: "Top") -> "Top":
+        return Top(
+            np.concatenate([self.confidence, others.confidence]), np.concatenate([self.predicted, others.predicted])
+        )

@@ -39,6 +39,13 @@ class Neighbors:
         """Those of some of the samples."""
         return Neighbors(self.distances[which], self.indices[which])
 
+    def without(self, own: Ints) -> "Neighbors":
+        """One neighbour fewer of each sample: itself, by its index, or the farthest where it is not among them."""
+        kept = self.indices != own[:, None]
+        kept[kept.all(axis=1), -1] = False
+        shape = (len(kept), -1)
+        return Neighbors(self.distances[kept].reshape(shape), self.indices[kept].reshape(shape))
+
 
 @dataclass(frozen=True)
 class References:

@@ -8,10 +8,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
-from proxcal._validation import Floats, check_choice, check_features, check_integer
+from proxcal._validation import Array, Floats, check_choice, check_features, check_integer
 from proxcal.proximity.exact import Neighbors, References, inverse_norms, search
 
 Metric = Literal["euclidean", "cosine"]
@@ -61,6 +62,11 @@ class Proximity(Estimator):
         self.center_ = references.center
         self.half_square_ = references.half_square
         return self
+
+    def extended(self, features: Array) -> Self:
+        """A search among these references and, behind them, further ones (checked)."""
+        grown: Self = clone(self).fit(np.concatenate([self.references_, features]))
+        return grown
 
     def neighbors(self, features: ArrayLike | None = None, k: int | None = None) -> Neighbors:
         """The k (n_neighbors unless told) nearest references of each row; of each reference itself where none are
