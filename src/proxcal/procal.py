@@ -10,8 +10,6 @@ A calibration sample is left out of its own neighbours, so what is learned on th
 """
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -35,6 +33,8 @@ from proxcal._validation import (
     row_blocks,
 )
 from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
+from proxcal.base._bare import NO_ROWS, RIGHT, nothing_predicted, rows_and_labels, rows_of
+from proxcal.base._calibrator import stored
 from proxcal.base._cross_fitting import held_out_blocks
 from proxcal.base._growth import grown
 from proxcal.base._top import Top
@@ -44,7 +44,7 @@ from proxcal.informed.selection import MIN_SAMPLES
 from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
 from proxcal.proximity.evidence import SIZES
 from proxcal.proximity.proximity import Metric
-from proxcal.rows import MODES, Mode, fit_exponent, rebuild
+from proxcal.rows import MODES, Calibrated, Mode, fit_exponent, rebuild
 
 DISCRETE_BASES = (HistogramBinning, IsotonicRegression, MultiIsotonicRegression)
 
@@ -108,13 +108,24 @@ class ProCal(Estimator):
 
     def fit(self, scores: ArrayLike, labels: ArrayLike, features: ArrayLike | None = None) -> Self:
         """Learn from calibration samples, which the model was not trained on; they become the reference set."""
-        check_choice("rows", self.rows, MODES)
-        k = self._n_searched()
         checked = check_scores(scores, self.input)
-        y = check_labels(labels, *checked.shape)
-        if k == 0:
-            return self._fit_with(checked, y, None)
-        return self._fit_with(checked, y, self._neighbors_of_references(check_features(features, n_samples=len(y)), k))
+        return self._fit_checked(checked, check_labels(labels, *checked.shape), features)
+
+    def fit_confidence(self, confidence: ArrayLike, correct: ArrayLike, features: ArrayLike | None = None) -> Self:
+        """The same for a model that gives one number a sample, how sure it is of its answer, and whether it was right.
+
+        `confidence` is then asked with such numbers in place of scores; there are no rows to predict.
+        """
+        with nothing_predicted():
+            return self._fit_checked(*rows_and_labels(confidence, correct, self.input), features, RIGHT)
+
+    def _fit_checked(
+        self, scores: Array, labels: Ints, features: ArrayLike | None, asked_for: int | None = None
+    ) -> Self:
+        check_choice("rows", self.rows, MODES)
+        k, n = self._n_searched(), len(labels)
+        neighbors = self._neighbors_of_references(check_features(features, n_samples=n), k) if k else None
+        return self._fit_with(scores, labels, neighbors, asked_for)
 
     def _n_searched(self) -> int:
         """How many neighbours `base` and `informed` ask for."""
@@ -129,9 +140,9 @@ class ProCal(Estimator):
         ).fit(features)
         return self.proximity_.neighbors(k=min(k, len(features) - 1))
 
-    def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Self:
+    def _fit_with(self, scores: Array, labels: Ints, neighbors: Neighbors | None, asked_for: int | None = None) -> Self:
         """Fit on checked arrays and neighbours already found; None where neither base nor informed asks for them."""
-        self.n_classes_ = scores.shape[1]
+        self.n_classes_, self.asked_for_ = scores.shape[1], asked_for
         base, of_base = self._choose_base(scores, labels)
         self.base_ = base.fit_with(scores, labels, neighbors)
         self.informed_, self.selection_, self.exponent_ = None, of_base or None, 1.0
@@ -185,13 +196,15 @@ class ProCal(Estimator):
     def _top_of_references(self, scores: Array, labels: Ints, neighbors: Neighbors | None) -> Top:
         """What the base says of the calibration samples: copies that did not see them, where it fits them closely."""
         if self.cross_fit and self.base_.fits_closely and len(labels) >= MIN_SAMPLES:
-            return Top.of(held_out_blocks(self.base_, scores, labels, self.random_state), len(labels))
-        return Top.of(self.base_.blocks(scores, neighbors), len(labels))
+            blocks = held_out_blocks(self.base_, scores, labels, self.random_state)
+            return Top.of(blocks, len(labels), self.asked_for_)
+        return self._top(scores, neighbors)
 
     def confidence(self, scores: ArrayLike, features: ArrayLike | None = None) -> Floats:
-        """The probability that each prediction is right, (n,)."""
-        checked, neighbors = self._check(scores, features)
-        if self.rows != "keep":
+        """The probability that each prediction is right, (n,); after `fit_confidence`, of confidences in place of
+        scores."""
+        checked, neighbors = self._check(scores, features, want_rows=False)
+        if self.rows != "keep" and self.asked_for_ is None:
             return self._calibrated(checked, neighbors).confidence
         return self._informed_confidence(self._top(checked, neighbors), neighbors)
 
@@ -206,17 +219,17 @@ class ProCal(Estimator):
         check_is_fitted(self)
         return self._top(*self._check(scores, features, self.base_.n_searched)).predicted
 
-    def calibrate(self, scores: ArrayLike, features: ArrayLike | None = None) -> "Calibrated":
+    def calibrate(self, scores: ArrayLike, features: ArrayLike | None = None) -> Calibrated:
         """Rows, predictions, their confidence and, where features are given, proximity: all from one search."""
         checked, neighbors = self._check(scores, features)
         if neighbors is None and features is not None and hasattr(self, "proximity_"):
             neighbors = self.proximity_.neighbors(check_features(features, n_samples=len(checked)))
         return self._calibrated(checked, neighbors)
 
-    def _calibrated(self, scores: Array, neighbors: Neighbors | None) -> "Calibrated":
+    def _calibrated(self, scores: Array, neighbors: Neighbors | None) -> Calibrated:
         """The same on checked scores and neighbours already found."""
         probs: Floats = np.empty(scores.shape)
-        top = Top.of(_stored(self.base_.blocks(scores, neighbors), probs), len(scores))
+        top = Top.of(stored(self.base_.blocks(scores, neighbors), probs), len(scores))
         proximity = None if neighbors is None else log_proximity(neighbors.nearest(self.n_neighbors))
         if neighbors is None or self.informed_ is None:
             return Calibrated(probs, top.predicted, top.confidence, proximity)
@@ -230,7 +243,7 @@ class ProCal(Estimator):
         return Calibrated(probs, after.predicted, np.where(overtaken, after.confidence, confidence), proximity)
 
     def _top(self, scores: Array, neighbors: Neighbors | None) -> Top:
-        return Top.of(self.base_.blocks(scores, neighbors), len(scores))
+        return Top.of(self.base_.blocks(scores, neighbors), len(scores), self.asked_for_)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write one safetensors file; what `load` gives back computes the same, bit for bit."""
@@ -265,11 +278,16 @@ class ProCal(Estimator):
         return np.asarray(confidence)
 
     def _check(
-        self, scores: ArrayLike, features: ArrayLike | None, k: int | None = None
+        self, scores: ArrayLike, features: ArrayLike | None, k: int | None = None, *, want_rows: bool = True
     ) -> tuple[Array, Neighbors | None]:
         """The scores, checked, and the k nearest references: as many as what was fitted asks for, unless told."""
         check_is_fitted(self)
-        checked = check_scores(scores, self.input, n_classes=self.n_classes_)
+        if self.asked_for_ is None:
+            checked = check_scores(scores, self.input, n_classes=self.n_classes_)
+        elif want_rows:
+            raise ValueError(NO_ROWS)
+        else:
+            checked = rows_of(scores, self.input)
         k = n_searched(self.base_, self.informed_, self.n_neighbors) if k is None else k
         if k == 0:
             return checked, None
@@ -287,24 +305,6 @@ def n_searched(base: BaseCalibrator | None, informed: Any, n_neighbors: int) -> 
     for_proximity = 0 if informed is None else n_neighbors
     for_base = 0 if base is None else base.n_searched
     return max(for_base, for_proximity, max(SIZES) if takes_evidence(informed) else 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Calibrated:
-    """What is said of n samples: rows (n, C), the class predicted, the probability that it is right, and log proximity
-    (None where no neighbours were sought)."""
-
-    probs: Floats
-    predicted: Ints
-    confidence: Floats
-    log_proximity: Floats | None
-
-
-def _stored(blocks: Iterator[tuple[slice, Floats]], into: Floats) -> Iterator[tuple[slice, Floats]]:
-    """The same blocks, each put into its place as it passes."""
-    for block, rows in blocks:
-        into[block] = rows
-        yield block, rows
 
 
 _CLASSES: dict[str, type[Estimator]] = {

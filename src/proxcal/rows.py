@@ -12,6 +12,7 @@ in saturated rows. So:
 """
 
 import warnings
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -31,6 +32,17 @@ _FLOOR = 1e-3  # the least exponent
 _MAX_STEPS = 50  # Newton on a convex function from one side: a dozen suffice, and each leaves a valid exponent
 _MIN_ERRORS = 20  # fewer say nothing of β
 _MAX_ERRORS = 10_000  # more, evenly thinned, add nothing to one number
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """What is said of n samples: rows (n, C), the class predicted, the probability that it is right, and log proximity
+    (None where no neighbours were sought)."""
+
+    probs: Floats
+    predicted: Ints
+    confidence: Floats
+    log_proximity: Floats | None
 
 
 def fit_exponent(

@@ -75,6 +75,13 @@ def joined(blocks: Blocks, shape: tuple[int, ...]) -> Floats:
     return rows
 
 
+def stored(blocks: Blocks, into: Floats) -> Blocks:
+    """The same blocks, each put into its place as it passes."""
+    for block, rows in blocks:
+        into[block] = rows
+        yield block, rows
+
+
 def softmax(logits: Array, inverse_temperature: float | Floats = 1.0) -> Floats:
     """Rows of softmax(β z) in float64, β one number or a column of them; the result is a fresh array."""
     z = np.array(logits, dtype=np.float64, order="C")

@@ -1,4 +1,8 @@
-"""The largest probability of each row, and whose it is: all that the informed step needs of rows."""
+"""The largest probability of each row, and whose it is: all that the informed step needs of rows.
+
+Where there is nothing to predict (a bare confidence as a row of two classes, wrong and right), the class asked for
+takes the place of the largest.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,11 +19,11 @@ class Top:
     predicted: Ints
 
     @classmethod
-    def of(cls, blocks: Iterable[tuple[slice | Ints, Floats]], n_samples: int) -> Self:
+    def of(cls, blocks: Iterable[tuple[slice | Ints, Floats]], n_samples: int, asked_for: int | None = None) -> Self:
         confidence, predicted = np.empty(n_samples), np.empty(n_samples, dtype=np.intp)
         for block, rows in blocks:
-            predicted[block] = rows.argmax(axis=1)
-            confidence[block] = rows.max(axis=1)
+            predicted[block] = rows.argmax(axis=1) if asked_for is None else asked_for
+            confidence[block] = rows.max(axis=1) if asked_for is None else rows[:, asked_for]
         return cls(confidence, predicted)
 
     def followed_by(self, others: "Top") -> "Top":

@@ -13,7 +13,7 @@ from proxcal._arrays import write_arrays
 from proxcal._files import atomic_write, check_writable
 from proxcal.cli import _options as options
 from proxcal.cli._terminal import facts, progress, stdout
-from proxcal.procal import Calibrated
+from proxcal.rows import Calibrated
 
 SUFFIXES = (".npz", ".safetensors", ".csv")
 
