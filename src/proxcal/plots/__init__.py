@@ -1,5 +1,14 @@
 """Pictures of calibration and of proximity bias. Imported on its own, so that matplotlib costs only those who draw."""
 
+from proxcal.plots.cumulative import CumulativeDisplay
+from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
 from proxcal.plots.reliability import ReliabilityCurve, ReliabilityDisplay, before_after
 
-__all__ = ["ReliabilityCurve", "ReliabilityDisplay", "before_after"]
+__all__ = [
+    "CumulativeDisplay",
+    "ProximityCurve",
+    "ProximityDisplay",
+    "ReliabilityCurve",
+    "ReliabilityDisplay",
+    "before_after",
+]

@@ -2,38 +2,38 @@
 
 Given proximity it draws the lowest and the highest proximity group, the picture of proximity bias: at the same
 confidence the two are not equally often right. Each point has its Wilson interval, bars below say how many samples
-stand behind it, and a point of very few is faint and off the line. Nothing here touches matplotlib's global state:
-without `ax` a figure of its own is made.
+stand behind it, and a point of very few is faint and off the line.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import Bbox, ScaledTranslation
+from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike
 
 from proxcal._validation import Bools, Floats, check_integer, check_samples
 from proxcal.bias.groups import split_by_proximity
 from proxcal.metrics.binning import BinTable, equal_width, equal_width_edges, tabulate
-from proxcal.metrics.intervals import wilson_interval
-
-Style = dict[str, Any]
-
-# Vermilion and blue of Okabe and Ito, told apart by the colour-blind; markers and lines tell them apart in grey print.
-STYLES: tuple[Style, ...] = (
-    {"color": "#D55E00", "marker": "v", "linestyle": "-"},
-    {"color": "#0072B2", "marker": "o", "linestyle": "--"},
+from proxcal.plots._style import (
+    REFERENCE,
+    STYLES,
+    Style,
+    axes_or_new,
+    draw_accuracy,
+    draw_accuracy_of_few,
+    legend_below,
+    legend_entries,
+    part,
+    uncluttered,
 )
+
+OUTERMOST = STYLES[:2]  # low, high; the second alone where there are no groups
 HATCHES = {"v": "", "o": "////"}
-FEW = 10
-FAINT = f"Faint: fewer than {FEW} samples"
-LEGEND_BELOW = -36 / 72  # inches under the bars: the tick labels' height and the axis label's
-PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,15 +86,14 @@ class ReliabilityDisplay:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw into `ax`, whose lower part becomes the bars of counts, or into a new figure."""
-        if ax is None:
-            ax = Figure(figsize=(5, 6), layout="constrained").add_subplot()
+        ax = axes_or_new(ax, (5, 6))
         counts_ax = _split_off_counts(ax)
-        styles = STYLES[-len(self.curves) :]
-        ax.plot([0, 1], [0, 1], color="0.55", linestyle=":", label="Calibrated")
+        styles = OUTERMOST[-len(self.curves) :]
+        ax.plot([0, 1], [0, 1], **REFERENCE, label="Calibrated")
         _draw_curves(ax, self.curves, styles)
         _draw_counts(counts_ax, self.curves, styles)
         _label(ax, counts_ax, self.name)
-        _explain(ax, counts_ax)
+        legend_below(counts_ax, legend_entries(ax))
         self.ax_, self.counts_ax_, self.figure_ = ax, counts_ax, ax.figure
         return self
 
@@ -123,8 +122,10 @@ def _outermost_groups(
     n_groups: int, n_bins: int, confidence: Floats, correct: Bools, proximity: Floats
 ) -> list[ReliabilityCurve]:
     groups = split_by_proximity(proximity, n_groups)
-    part = PARTS.get(n_groups, f"1/{n_groups}")
-    outermost = {f"Lowest proximity {part}": groups == 0, f"Highest proximity {part}": groups == n_groups - 1}
+    outermost = {
+        f"Lowest proximity {part(n_groups)}": groups == 0,
+        f"Highest proximity {part(n_groups)}": groups == n_groups - 1,
+    }
     return [_curve(name, n_bins, confidence[group], correct[group]) for name, group in outermost.items()]
 
 
@@ -146,20 +147,10 @@ def _split_off_counts(ax: Axes) -> Axes:
 
 
 def _draw_curves(ax: Axes, curves: Sequence[ReliabilityCurve], styles: Sequence[Style]) -> None:
-    for curve, style in zip(curves, styles, strict=True):
-        _draw_points(ax, curve.table, curve.table.count >= FEW, **style, label=curve.label)
-    for curve, style in zip(curves, styles, strict=True):
-        few = (curve.table.count > 0) & (curve.table.count < FEW)
-        if few.any():
-            _draw_points(ax, curve.table, few, **style | {"linestyle": "none"}, alpha=0.35, label=FAINT)
-
-
-def _draw_points(ax: Axes, table: BinTable, bins: Bools, **style: Any) -> None:
-    confidence, accuracy = table.confidence[bins], table.accuracy[bins]
-    low, high = wilson_interval(accuracy, table.count[bins])
-    ax.errorbar(
-        confidence, accuracy, [accuracy - low, high - accuracy], capsize=2, elinewidth=0.9, markersize=5, **style
-    )
+    for draw in (draw_accuracy, draw_accuracy_of_few):
+        for curve, style in zip(curves, styles, strict=True):
+            table = curve.table
+            draw(ax, table.confidence, table.accuracy, table.count, **style, label=curve.label)
 
 
 def _draw_counts(counts_ax: Axes, curves: Sequence[ReliabilityCurve], styles: Sequence[Style]) -> None:
@@ -181,22 +172,5 @@ def _label(ax: Axes, counts_ax: Axes, name: str | None) -> None:
     ax.tick_params(labelbottom=False)
     counts_ax.set(xlabel="Confidence", ylabel="Samples")
     counts_ax.yaxis.set_major_locator(MaxNLocator(3, integer=True))
-    for each in (ax, counts_ax):
-        each.spines[["top", "right"]].set_visible(False)
+    uncluttered(ax, counts_ax)
     ax.figure.align_ylabels([ax, counts_ax])
-
-
-def _explain(ax: Axes, counts_ax: Axes) -> None:
-    """The legend, under all of it, where no curve can run into it."""
-    entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))  # FAINT once
-    below = counts_ax.transAxes + ScaledTranslation(0, LEGEND_BELOW, ax.figure.dpi_scale_trans)
-    counts_ax.legend(
-        entries.values(),
-        entries.keys(),
-        loc="upper left",
-        bbox_to_anchor=(0, 0),
-        bbox_transform=below,
-        borderaxespad=0,
-        fontsize="small",
-        frameon=False,
-    )
