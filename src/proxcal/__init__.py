@@ -1,7 +1,7 @@
 """Calibrated confidence that holds where data is sparse.
 
-`ProCal` calibrates, `piece` and `ece` measure, `bias_test` tests, `evaluate` compares; README.md has an example of
-ten lines.
+`ProCal` calibrates, `piece` and `ece` measure, `bias_test` tests, `evaluate` compares, `sweep` does so for
+many models; README.md has an example of ten lines.
 """
 
 from importlib.metadata import version
@@ -22,7 +22,7 @@ from proxcal.base import (
 from proxcal.bias import adjust_p_values, bias_test, overfitting_by_proximity, proximity_groups
 from proxcal.bundle import Predictions
 from proxcal.datasets import load_demo
-from proxcal.experiments import Evaluation, evaluate
+from proxcal.experiments import Evaluation, Sweep, evaluate, sweep
 from proxcal.informed import BinMeanShift, DensityRatio, NeighborhoodLogistic, ProximityLogistic
 from proxcal.metrics import (
     ace,
@@ -64,6 +64,7 @@ __all__ = [
     "ProxcalWarning",
     "Proximity",
     "ProximityLogistic",
+    "Sweep",
     "TemperatureScaling",
     "VectorScaling",
     "ace",
@@ -87,4 +88,5 @@ __all__ = [
     "piece",
     "proximity_groups",
     "smooth_ece",
+    "sweep",
 ]

@@ -34,9 +34,10 @@ _LOCAL_HEADER = struct.Struct("<26x2H")  # of a zip member: the lengths of its n
 
 
 class ArrayFile(Protocol):
-    """`names` are those of the arrays in the file; `read` gives one of them."""
+    """`names` are those of the arrays in the file; `read` gives one of them. `metadata` is text that a header holds."""
 
     names: list[str]
+    metadata: dict[str, str]
 
     def read(self, name: str) -> Array: ...
 
@@ -51,7 +52,7 @@ class SafetensorsFile:
             if self._size < 0:
                 raise ValueError("its header is longer than the file")
             self._entries = dict(json.loads(file.read(length)))
-        self._entries.pop("__metadata__", None)
+            self.metadata = dict(self._entries.pop("__metadata__", {}))
         self.names = list(self._entries)
 
     def read(self, name: str) -> Array:
@@ -81,6 +82,7 @@ class NpzFile:
             members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
         self._members = {info.filename.removesuffix(".npy"): info for info in members}
         self.names = list(self._members)
+        self.metadata: dict[str, str] = {}
 
     def read(self, name: str) -> Array:
         info = self._members[name]

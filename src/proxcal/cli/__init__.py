@@ -18,6 +18,7 @@ from proxcal.cli.apply import apply
 from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
 from proxcal.cli.fit import fit
+from proxcal.cli.sweep import sweep
 
 FAILED, INTERRUPTED = 2, 130
 
@@ -31,6 +32,7 @@ app.command()(demo)
 app.command()(fit)
 app.command()(apply)
 app.command(cls=SeveralSeeds)(evaluate)
+app.command(cls=SeveralSeeds)(sweep)
 
 
 def _show_version(wanted: bool) -> None:

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from proxcal.cli._terminal import table
+from proxcal.cli._terminal import fitting, table
 from proxcal.experiments import Comparison, Evaluation
 
 LONGEST_NAME = 14
@@ -26,23 +25,20 @@ HEADERS = {
 
 
 def print_comparison(console: Console, evaluation: Evaluation, file: str | None) -> None:
-    """With two decimals and two spaces between columns, or as much less as it takes to fit."""
-    unlimited = console.options.update(width=10 * console.width)
-    for decimals, gap in ((2, 2), (2, 1), (1, 1), (0, 1)):
-        shown = _comparison_table(evaluation, file, decimals, gap)
-        if Measurement.get(console, unlimited, shown).maximum <= console.width:
-            break
-    console.print(shown)
+    console.print(fitting(console, lambda decimals, gap: _comparison_table(evaluation, file, decimals, gap)))
 
 
 def _comparison_table(evaluation: Evaluation, file: str | None, decimals: int, gap: int) -> Table:
     shown = table("Base", *HEADERS.values(), gap=gap)
     for base in dict.fromkeys(c.base for c in evaluation.summary):
         compared = evaluation.of(file, base)
-        name = base if len(base) <= LONGEST_NAME else base.replace("-", "-\n")
-        shown.add_row(name, *(_value(compared[metric], "base", decimals) for metric in HEADERS))
+        shown.add_row(name_of_base(base), *(_value(compared[metric], "base", decimals) for metric in HEADERS))
         shown.add_row("  +ours", *(_value(compared[metric], "ours", decimals) for metric in HEADERS))
     return shown
+
+
+def name_of_base(base: str) -> str:
+    return base if len(base) <= LONGEST_NAME else base.replace("-", "-\n")
 
 
 def print_legend(console: Console, evaluation: Evaluation) -> None:

@@ -8,13 +8,23 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Column, Table
 
 from proxcal import ProxcalWarning
 
 LONGEST_LINE = 80
+ALL_SO_FAR = 3600 * 24 * 365  # seconds that the estimate of the time left looks back on
 
 
 def stdout() -> Console:
@@ -45,15 +55,19 @@ def show_warning() -> Callable[..., None]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[int, int, str], None]]:
-    """A function of (done, total, text) that moves a bar on stderr; nothing where that is no terminal."""
+    """A function of (done, total, text) that moves a bar on stderr, with the time taken and an estimate of the time
+    left; nothing where that is no terminal."""
     bar = Progress(
         SpinnerColumn("line"),
-        TextColumn("{task.description}", markup=False, table_column=Column(max_width=40, no_wrap=True)),
-        BarColumn(20),
+        TextColumn("{task.description}", markup=False, table_column=Column(max_width=28, no_wrap=True)),
+        BarColumn(15),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
+        speed_estimate_period=ALL_SO_FAR,
         disable=not sys.stderr.isatty(),
     )
     with bar:
@@ -69,6 +83,17 @@ def table(*headers: str, gap: int = 2) -> Table:
     for header in headers[1:]:
         made.add_column(header, justify="right", no_wrap=True, vertical="bottom")
     return made
+
+
+def fitting(console: Console, made: Callable[[int, int], Table]) -> Table:
+    """A table of numbers, `made` with two decimals and two spaces between columns, or as much less as it takes to
+    fit."""
+    unlimited = console.options.update(width=10 * console.width)
+    for decimals, gap in ((2, 2), (2, 1), (1, 1), (0, 1)):
+        shown = made(decimals, gap)
+        if Measurement.get(console, unlimited, shown).maximum <= console.width:
+            break
+    return shown
 
 
 def facts(**named: Any) -> Padding:

@@ -1,19 +1,28 @@
 """The paper's comparisons as protocols that run on anyone's predictions."""
 
+from proxcal.experiments._sweep_record import SweepRecord
 from proxcal.experiments.evaluate import SEEDS, evaluate
 from proxcal.experiments.evaluation import Choice, Comparison, Evaluation, Record
 from proxcal.experiments.measures import METRICS
 from proxcal.experiments.split import Outcome, Pair, informed_name
+from proxcal.experiments.sweep import sweep
+from proxcal.experiments.zoo import CalibratorSummary, Contrast, FamilySummary, Sweep
 
 __all__ = [
     "METRICS",
     "SEEDS",
+    "CalibratorSummary",
     "Choice",
     "Comparison",
+    "Contrast",
     "Evaluation",
+    "FamilySummary",
     "Outcome",
     "Pair",
     "Record",
+    "Sweep",
+    "SweepRecord",
     "evaluate",
     "informed_name",
+    "sweep",
 ]
