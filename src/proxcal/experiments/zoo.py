@@ -77,7 +77,8 @@ class Sweep:
 
     @cached_property
     def models(self) -> list[dict[str, Any]]:
-        """A row for each model and calibrator: means over seeds, and one p-value from them all."""
+        """A row for each model and calibrator: means over seeds, and one p-value from them all; of one seed the bias
+        index has its interval too."""
         groups: dict[tuple[str | None, str | None], list[SweepRecord]] = defaultdict(list)
         for record in self.records:
             groups[record.fingerprint, record.calibrator].append(record)
@@ -137,6 +138,8 @@ def _over_seeds(rows: Sequence[SweepRecord]) -> dict[str, Any]:
         "n_seeds": len(rows),
         "bias_index": _mean(indices),
         "p_value": combined_p_value(p_values) if tested else None,
+        "bias_low": first.bias_low if len(rows) == 1 else None,
+        "bias_high": first.bias_high if len(rows) == 1 else None,
         **{metric: float(np.mean([getattr(row, metric) for row in rows])) for metric in METRICS},
     }
 
