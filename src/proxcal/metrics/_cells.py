@@ -52,21 +52,15 @@ def cells_of(metric: Metric, confidence: Floats, correct: Bools, metric_kwargs: 
 
 
 def _smooth_cells(confidence: Floats, correct: Bools) -> Cells:
-    """Cells a sixteenth of the bandwidth wide, or as fine as `smooth_ece` has them."""
+    """Cells a quarter of the bandwidth wide or narrower, at most as fine as `smooth_ece` has them."""
     n, sigma = len(confidence), smooth_ece(confidence, correct)
-    n_cells = min(N_CELLS, 1 << int(np.ceil(np.log2(16 / max(sigma, 1e-9)))))
+    n_cells = min(N_CELLS, 1 << int(np.ceil(np.log2(4 / max(sigma, 1e-9)))))
     bins = cell_of(confidence, n_cells)
     count = np.bincount(bins, minlength=n_cells)
     mean = np.bincount(bins, weights=confidence, minlength=n_cells) / np.maximum(count, 1)
     excess = np.bincount(bins, weights=correct - confidence, minlength=n_cells)
-    density = np.maximum(smoothed(count, sigma), 1e-9)
-    return Cells(
-        bins,
-        count,
-        mean,
-        lambda sums: smoothed_error(sums / n, sigma),
-        smoothed(excess, sigma) / np.maximum(density, 1e-9),
-    )
+    pattern = smoothed(excess, sigma) / np.maximum(smoothed(count, sigma), 1e-9)
+    return Cells(bins, count, mean, lambda sums: smoothed_error(sums / n, sigma), pattern)
 
 
 def _shrunken(count: Ints, confidence: Floats, gap: Floats) -> Floats:

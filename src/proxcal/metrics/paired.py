@@ -22,6 +22,7 @@ from proxcal.metrics._cells import BINNED, MEANS, Cells, Metric, cells_of
 from proxcal.metrics._path import Path, walk
 
 FEW = 10
+ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class _Error:
     residuals: csr_array
 
     def without_noise(self, values: Floats | float) -> Floats:
-        return self.path.truth_of(values, 0)
+        return self.path.least_truth_of(values, 0)
 
 
 def _error(
@@ -112,11 +113,13 @@ def _of_errors(before: _Error, after: _Error, level: float, n_resamples: int, se
     centre, centre_after = (float(e.without_noise(e.value)) for e in (before, after))
     noise, noise_after = _noise(before.residuals, after.residuals, n_resamples, seed)
     drawn = _redrawn(after, centre_after, noise_after) - _redrawn(before, centre, noise)
-    tail = (1 - level) / 2
+    difference, tail = centre_after - centre, (1 - level) / 2
     low, high = np.quantile(drawn, (tail, 1 - tail))
-    beyond = min(np.sum(drawn <= 0), np.sum(drawn >= 0))
+    beyond = min(np.sum(drawn <= ROUNDING), np.sum(drawn >= -ROUNDING))
     p_value = min(1.0, 2 * float(1 + beyond) / (1 + n_resamples))
-    return PairedDifference(before.value, after.value, centre_after - centre, float(low), float(high), level, p_value)
+    return PairedDifference(
+        before.value, after.value, difference, min(float(low), difference), max(float(high), difference), level, p_value
+    )
 
 
 def _redrawn(error: _Error, centre: float, noise: Floats) -> Floats:
@@ -129,8 +132,9 @@ def _noise(before: csr_array, after: csr_array, n_resamples: int, seed: int) -> 
     sums = residuals.sum(axis=1)
     covariance = (residuals @ residuals.T).toarray() - np.outer(sums, sums) / residuals.shape[1]
     variance, direction = np.linalg.eigh(covariance)
+    variance[variance < ROUNDING * variance[-1]] = 0
     normal = np.random.default_rng(seed).standard_normal((n_resamples, len(sums)))
-    noise = normal * np.sqrt(np.maximum(variance, 0)) @ direction.T
+    noise = normal * np.sqrt(variance) @ direction.T
     return noise[:, : before.shape[0]], noise[:, before.shape[0] :]
 
 

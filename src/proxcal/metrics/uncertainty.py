@@ -60,14 +60,14 @@ def confidence_interval(
     given = metric_kwargs if proximity is None else {**metric_kwargs, "proximity": proximity}
     if metric in MEANS:
         return _of_mean(metric, p, right, level)
-    value = float(metric(p, right, **given))
     cells = cells_of(metric, p, right, given)
+    value = float(metric(p, right, **given))
     seed = int(np.random.default_rng(random_state).integers(2**63))
     tail = (1 - level) / 2
     path = walk(cells, value, (1 - tail, 0.5, tail), n_resamples, seed)
     median_of_calibrated = float(path.shown[0, 1])
-    low, middle = (float(path.truth_of(value, quantile)) for quantile in (0, 1))
-    high = float(path.truth_of(max(value, median_of_calibrated), 2))
+    low, middle = (float(path.least_truth_of(value, quantile)) for quantile in (0, 1))
+    high = float(path.most_truth_of(max(value, median_of_calibrated), 2))
     return MetricInterval(value, low, high, level, noise_floor(metric, p, random_state=seed, **given), middle)
 
 
