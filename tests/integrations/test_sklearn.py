@@ -27,7 +27,7 @@ def digits():
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([ProximityCalibratedClassifier(LogisticRegression()), ProximityCalibratedClassifier()])
+@parametrize_with_checks([ProximityCalibratedClassifier(LogisticRegression())])
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
 
