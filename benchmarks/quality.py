@@ -4,14 +4,15 @@
 
 DATA_FOLDER holds predictions files (`.npz` with logits, features, labels) that no setting of proxcal was tuned to one
 by one; every number is a mean over files and seeds 2020 to 2022, and "worst" is the worst file's mean over seeds.
-Errors are ×10⁻². `--bases` shows every base alone and with the default informed step instead of the variants of the
-default.
+Errors are ×10⁻². Changes are against the method's own base alone; "changed" counts predictions other than the model's,
+"by ours" those other than the base's. `--bases` shows every base alone and with the default informed step instead of
+the variants of the default.
 """
 
 import argparse
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +22,13 @@ from proxcal.base import BASES
 from proxcal.procal import Calibrated, ProCal
 
 SEEDS = (2020, 2021, 2022)
-COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed")
+COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed", "by ours")
+OURS = " + ours"
 
 
-def measure(found: Calibrated, labels: np.ndarray, proximity: np.ndarray, model: np.ndarray) -> list[float]:
+def measure(
+    found: Calibrated, labels: np.ndarray, proximity: np.ndarray, model: np.ndarray, base: np.ndarray
+) -> list[float]:
     correct = found.predicted == labels
     piece = px.piece(found.confidence, correct, proximity)
     return [
@@ -36,7 +40,14 @@ def measure(found: Calibrated, labels: np.ndarray, proximity: np.ndarray, model:
         px.multiclass_nll(found.probs, labels),
         100 * correct.mean(),
         100 * (found.predicted != model).mean(),
+        100 * (found.predicted != base).mean(),
     ]
+
+
+def own_base(name: str, methods: Iterable[str]) -> str:
+    """The method that is this one without proximity: the first, unless it is named after another."""
+    alone = name.removesuffix(OURS)
+    return alone if alone in methods else next(iter(methods))
 
 
 def run(
@@ -54,25 +65,46 @@ def run(
                 )
             proximity = px.Proximity().fit(calibration.features).score(test.features)
             model = test.logits.argmax(axis=1)
+            predicted: dict[str, np.ndarray] = {}
             for name, method in methods.items():
                 fitted = method().fit(calibration.logits, calibration.labels, features=calibration.features)
                 found = fitted.calibrate(test.logits, features=test.features)
-                results[name][i, j] = measure(found, test.labels, proximity, model)
+                predicted[name] = found.predicted
+                base = predicted[own_base(name, methods)]
+                results[name][i, j] = measure(found, test.labels, proximity, model, base)
     return results
 
 
-def show(title: str, results: dict[str, np.ndarray], reference: str) -> None:
+def show(title: str, results: dict[str, np.ndarray]) -> None:
     width = max(map(len, results))
+    headers = (*COLUMNS, "PIECE-floor change", "NLL change", "worst")
     print(f"\n## {title}\n")
-    print(f"| {'method':{width}} | " + " | ".join(COLUMNS) + " | NLL change | worst |")
-    print(f"| {'-' * width} |" + " ---: |" * (len(COLUMNS) + 2))
+    print(f"| {'method':{width}} | " + " | ".join(headers) + " |")
+    print(f"| {'-' * width} |" + " ---: |" * len(headers))
     for name, values in results.items():
-        change = (values - results[reference])[:, :, COLUMNS.index("NLL")].mean(axis=1)
+        change = (values - results[own_base(name, results)]).mean(axis=1)
+        floor, nll = (change[:, COLUMNS.index(column)] for column in ("PIECE-floor", "NLL"))
         cells = [
             f"{x:.{4 if column == 'multiclass NLL' else 2}f}"
             for column, x in zip(COLUMNS, values.mean((0, 1)), strict=True)
         ]
-        print(f"| {name:{width}} | " + " | ".join(cells) + f" | {change.mean():+.2f} | {change.max():+.2f} |")
+        cells += [f"{x:+.2f}" for x in (floor.mean(), nll.mean(), nll.max())]
+        print(f"| {name:{width}} | " + " | ".join(cells) + " |")
+
+
+def show_verdict(results: dict[str, np.ndarray]) -> None:
+    """For how many bases the informed step keeps its promise, and for which it does not."""
+    mean = {name: dict(zip(COLUMNS, values.mean((0, 1)), strict=True)) for name, values in results.items()}
+    bases = [name for name in results if name + OURS in results]
+    kept = {
+        f"lower mean {column}": [b for b in bases if mean[b + OURS][column] < mean[b][column]]
+        for column in ("PIECE-floor", "NLL")
+    }
+    kept["no prediction changed"] = [b for b in bases if mean[b + OURS]["by ours"] == 0]
+    print("\n+ ours against its base:")
+    for promise, by in kept.items():
+        broken = ", ".join(base for base in bases if base not in by)
+        print(f"- {promise} for {len(by)} of {len(bases)} bases" + (f"; not for {broken}" if broken else ""))
 
 
 def variants() -> dict[str, Callable[[], ProCal]]:
@@ -92,9 +124,9 @@ def variants() -> dict[str, Callable[[], ProCal]]:
 
 def bases() -> dict[str, Callable[[], ProCal]]:
     methods: dict[str, Callable[[], ProCal]] = {}
-    for name in BASES:
+    for name in (*BASES, "auto"):
         methods[name] = lambda name=name: ProCal(base=name, informed=None)
-        methods[f"{name} + ours"] = lambda name=name: ProCal(base=name)
+        methods[name + OURS] = lambda name=name: ProCal(base=name)
     return methods
 
 
@@ -110,13 +142,14 @@ def main() -> None:
     warnings.simplefilter("ignore", px.ProxcalWarning)
     print("Files: " + ", ".join(path.stem for path in files))
     methods = bases() if arguments.bases else variants()
-    reference = next(iter(methods))
     sizes = [None] if arguments.bases else [None, 1000, 300]
     record = {}
     for size in sizes:
         title = f"{size} calibration samples" if size else "half of each file calibrates"
         results = run(files, methods, size)
-        show(title, results, reference)
+        show(title, results)
+        if arguments.bases:
+            show_verdict(results)
         record[title] = {name: values.tolist() for name, values in results.items()}
     if arguments.json:
         arguments.json.write_text(json.dumps({"columns": COLUMNS, "files": [p.stem for p in files], "results": record}))
