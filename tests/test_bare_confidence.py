@@ -77,6 +77,20 @@ def test_evidence_is_how_many_neighbours_were_right_and_how_far_off_their_confid
     np.testing.assert_allclose(seen[:, 2], (correct - confidence)[near].mean(axis=1), atol=1e-12)
 
 
+@pytest.mark.parametrize("base", ["temperature", "neighbor-votes"])
+def test_answers_added_as_references_are_among_the_neighbours(base):
+    confidence, correct, features = answers(300)
+    calibrator = px.ProCal(base=base, informed="neighborhood").fit_confidence(confidence, correct, features)
+    more, was_right, near = answers(3000, seed=2)
+    new, _, where = answers(50, seed=1)
+    before = calibrator.confidence(new, where)
+    calibrator.add_references(near, was_right, more)
+    np.testing.assert_array_equal(calibrator.reference_labels_, np.concatenate([correct, was_right]))
+    assert (calibrator.reference_predictions_ == 1).all()
+    assert (calibrator.reference_confidence_[300:] < 0.5).any()  # that of being right, not of the likelier
+    assert (calibrator.confidence(new, where) != before).mean() > 0.9
+
+
 @pytest.mark.parametrize("base", ["temperature", "vector", "isotonic", "neighbor-temperature"])
 def test_loading_gives_what_was_saved_to_the_bit(base, tmp_path):
     confidence, correct, features = answers()

@@ -27,13 +27,12 @@ from proxcal._validation import (
     Ints,
     check_choice,
     check_features,
-    check_labels,
     check_samples,
     check_scores,
     row_blocks,
 )
 from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
-from proxcal.base._bare import NO_ROWS, RIGHT, nothing_predicted, rows_and_labels, rows_of
+from proxcal.base._bare import NO_ROWS, RIGHT, check_labelled, nothing_predicted, rows_of
 from proxcal.base._calibrator import stored
 from proxcal.base._cross_fitting import held_out_blocks
 from proxcal.base._growth import grown
@@ -108,8 +107,7 @@ class ProCal(Estimator):
 
     def fit(self, scores: ArrayLike, labels: ArrayLike, features: ArrayLike | None = None) -> Self:
         """Learn from calibration samples, which the model was not trained on; they become the reference set."""
-        checked = check_scores(scores, self.input)
-        return self._fit_checked(checked, check_labels(labels, *checked.shape), features)
+        return self._fit_checked(*check_labelled(scores, labels, self.input), features)
 
     def fit_confidence(self, confidence: ArrayLike, correct: ArrayLike, features: ArrayLike | None = None) -> Self:
         """The same for a model that gives one number a sample, how sure it is of its answer, and whether it was right.
@@ -117,7 +115,7 @@ class ProCal(Estimator):
         `confidence` is then asked with such numbers in place of scores; there are no rows to predict.
         """
         with nothing_predicted():
-            return self._fit_checked(*rows_and_labels(confidence, correct, self.input), features, RIGHT)
+            return self._fit_checked(*check_labelled(confidence, correct, self.input, bare=True), features, RIGHT)
 
     def _fit_checked(
         self, scores: Array, labels: Ints, features: ArrayLike | None, asked_for: int | None = None
@@ -164,10 +162,10 @@ class ProCal(Estimator):
 
     def add_references(self, features: ArrayLike, labels: ArrayLike, scores: ArrayLike) -> Self:
         """Take labelled samples as further references: proximity, evidence and votes see them from now on, and what was
-        learned from the first ones stays as it is."""
+        learned from the first ones stays as it is. After `fit_confidence`, confidences and whether each was right."""
         check_is_fitted(self)
-        checked = check_scores(scores, self.input, n_classes=self.n_classes_)
-        y = check_labels(labels, *checked.shape)
+        bare = self.asked_for_ is not None
+        checked, y = check_labelled(scores, labels, self.input, bare=bare, n_classes=self.n_classes_)
         if not hasattr(self, "proximity_"):
             raise ValueError(
                 f"base {self.base!r} with informed {self.informed!r} asks for no neighbours, so none are kept to add"
@@ -175,7 +173,7 @@ class ProCal(Estimator):
             )
         width = self.proximity_.references_.shape[1]
         rows = check_features(features, n_samples=len(y), n_columns=width)
-        self.proximity_, self.base_, top = grown(self.proximity_, self.base_, rows, y, checked)
+        self.proximity_, self.base_, top = grown(self.proximity_, self.base_, rows, y, checked, self.asked_for_)
         if hasattr(self, "reference_labels_"):
             so_far = Top(self.reference_confidence_, self.reference_predictions_.astype(np.intp))
             self._keep_references(np.concatenate([self.reference_labels_, y]), so_far.followed_by(top))

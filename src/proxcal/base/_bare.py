@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike
 
-from proxcal._validation import Array, Floats, Input, Ints, ProxcalWarning, check_samples
+from proxcal._validation import Array, Floats, Input, Ints, ProxcalWarning, check_labels, check_samples, check_scores
 from proxcal.base._calibrator import as_logits
 
 WRONG, RIGHT = 0, 1
@@ -30,9 +30,15 @@ def rows_of(confidence: ArrayLike, input: Input) -> Array:
     return rows if input == "probs" else as_logits(rows, "probs")
 
 
-def rows_and_labels(confidence: ArrayLike, correct: ArrayLike, input: Input) -> tuple[Array, Ints]:
-    _, right = check_samples(confidence=confidence, correct=correct)
-    return rows_of(confidence, input), np.where(right, RIGHT, WRONG)
+def check_labelled(
+    scores: ArrayLike, labels: ArrayLike, input: Input, *, bare: bool = False, n_classes: int | None = None
+) -> tuple[Array, Ints]:
+    """Rows of scores and a label each; of bare confidences, and whether each was right, such rows and labels."""
+    if bare:
+        _, right = check_samples(confidence=scores, correct=labels)
+        return rows_of(scores, input), np.where(right, RIGHT, WRONG)
+    checked = check_scores(scores, input, n_classes=n_classes)
+    return checked, check_labels(labels, *checked.shape)
 
 
 @contextmanager

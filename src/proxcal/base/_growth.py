@@ -15,7 +15,7 @@ from proxcal.proximity import Proximity
 
 
 def grown(
-    search: Proximity, base: BaseCalibrator, features: Array, labels: Ints, scores: Array
+    search: Proximity, base: BaseCalibrator, features: Array, labels: Ints, scores: Array, asked_for: int | None = None
 ) -> tuple[Proximity, BaseCalibrator, Top]:
     """The search and the base with checked samples as further references, and what the base says of these."""
     whole, remembering = search.extended(features), copy(base)
@@ -25,4 +25,4 @@ def grown(
         n = len(whole.references_)
         own = np.arange(n - len(labels), n)
         neighbors = whole.neighbors(features, min(base.n_searched, n - 1) + 1).without(own)
-    return whole, remembering, Top.of(remembering.blocks(scores, neighbors), len(labels))
+    return whole, remembering, Top.of(remembering.blocks(scores, neighbors), len(labels), asked_for)
