@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import proxcal as px
 import proxcal.base
+from proxcal.base import ForeignCalibrator
 
 BASES = ["identity", "temperature", "histogram", "isotonic", "multi-isotonic"]
 INFORMED = ["auto", "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None]
@@ -155,6 +156,27 @@ def test_own_objects_are_saved_with_their_settings(demo, tmp_path):
     loaded = px.ProCal.load(tmp_path / "a.proxcal")
     np.testing.assert_array_equal(probs_of(loaded, test), probs_of(calibrator, test))
     assert loaded.base.n_bins == 7
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        px.TemperatureScaling(input="logits"),
+        px.NeighborTemperatureScaling(),
+        ForeignCalibrator(calibrator=px.VectorScaling()),
+    ],
+    ids=repr,
+)
+def test_objects_made_for_the_other_kind_of_scores_are_saved_too(demo, tmp_path, base):
+    calibration, test = demo
+    probs, features = softmax(calibration.logits), calibration.features
+    calibrator = px.ProCal(base=base, input="probs").fit(probs, calibration.labels, features=features)
+    calibrator.save(tmp_path / "model.proxcal")
+    loaded = px.ProCal.load(tmp_path / "model.proxcal")
+    new = softmax(test.logits)
+    np.testing.assert_array_equal(
+        loaded.predict_proba(new, test.features), calibrator.predict_proba(new, test.features)
+    )
 
 
 def test_another_librarys_base_cannot_be_saved_and_is_named(demo, tmp_path):

@@ -31,7 +31,15 @@ from proxcal._validation import (
     check_scores,
     row_blocks,
 )
-from proxcal.base import BASES, BaseCalibrator, HistogramBinning, IsotonicRegression, MultiIsotonicRegression, make_base
+from proxcal.base import (
+    BASES,
+    BaseCalibrator,
+    ForeignCalibrator,
+    HistogramBinning,
+    IsotonicRegression,
+    MultiIsotonicRegression,
+    make_base,
+)
 from proxcal.base._bare import NO_ROWS, RIGHT, check_labelled, nothing_predicted, rows_of
 from proxcal.base._calibrator import stored
 from proxcal.base._cross_fitting import held_out_blocks
@@ -306,5 +314,6 @@ def n_searched(base: BaseCalibrator | None, informed: Any, n_neighbors: int) -> 
 
 
 _CLASSES: dict[str, type[Estimator]] = {
-    cls.__name__: cls for cls in (ProCal, Proximity, NormalScores, *BASES.values(), *INFORMED.values())
+    cls.__name__: cls
+    for cls in (ProCal, Proximity, NormalScores, ForeignCalibrator, *BASES.values(), *INFORMED.values())
 }

@@ -1,9 +1,7 @@
-import numpy as np
 import pytest
-from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
-from proxcal.base import BASES, ForeignCalibrator, TemperatureScaling, make_base
+from proxcal.base import BASES, EnsembleTemperatureScaling, ForeignCalibrator, make_base
 
 
 @pytest.mark.parametrize("input", ["logits", "probs"])
@@ -14,20 +12,13 @@ def test_a_name_gives_its_class_for_the_kind_of_scores(name, input):
     assert base.input == input
 
 
-def test_a_calibrator_for_the_same_scores_is_copied():
-    given = TemperatureScaling(input="probs")
-    base = make_base(given, "probs")
-    assert isinstance(base, TemperatureScaling)
+@pytest.mark.parametrize("input", ["logits", "probs"])
+def test_an_object_of_ours_is_copied_with_its_settings_for_the_scores_that_come(input):
+    given = EnsembleTemperatureScaling(loss="brier", input="probs")
+    base = make_base(given, input)
     assert base is not given
-
-
-def test_a_calibrator_for_the_other_scores_is_given_those(simulate):
-    logits, labels = simulate()
-    probs = softmax(logits, axis=1)
-    base = make_base(TemperatureScaling(), "probs").fit(probs, labels)
-    alone = TemperatureScaling().fit(np.log(probs), labels)
-    assert base.preserves_order
-    np.testing.assert_allclose(base.predict_proba(probs), alone.predict_proba(np.log(probs)), rtol=1e-12)
+    assert isinstance(base, EnsembleTemperatureScaling)
+    assert (base.loss, base.input, given.input) == ("brier", input, "probs")
 
 
 def test_any_object_with_fit_and_predict_proba_will_do():

@@ -33,13 +33,14 @@ BASES: dict[str, type[BaseCalibrator]] = {
 
 
 def make_base(base: Any, input: Input = "logits") -> BaseCalibrator:
-    """An unfitted base calibrator for this kind of scores; objects are copied, never fitted in place."""
+    """An unfitted base calibrator for this kind of scores, whatever kind the object was made for; objects are copied,
+    never fitted in place."""
     if isinstance(base, str) and base in BASES:
         return BASES[base](input=input)
     if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "predict_proba")):
         names = ", ".join(map(repr, BASES))
         raise ValueError(f"base must be one of {names}, or an object with fit and predict_proba; got {base!r}")
-    if isinstance(base, BaseCalibrator) and base.input == input:
-        copied: BaseCalibrator = clone(base)
+    if isinstance(base, BaseCalibrator):
+        copied: BaseCalibrator = clone(base).set_params(input=input)
         return copied
     return ForeignCalibrator(calibrator=base, input=input)
