@@ -105,13 +105,17 @@ class Stopwatch:
         self.processor += time.process_time() - self._start[1]
 
 
+def simulated_outcomes(n: int) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    confidence, proximity = rng.beta(5, 1, n), rng.random(n)
+    return confidence, rng.random(n) < confidence, proximity
+
+
 def metrics(n: int = 50_000) -> dict[str, float]:
     """ECE, ACE, MCE and PIECE together, against the same by grouping a pandas frame."""
     import pandas as pd
 
-    rng = np.random.default_rng(0)
-    confidence, proximity = rng.beta(5, 1, n), rng.random(n)
-    correct = rng.random(n) < confidence
+    confidence, correct, proximity = simulated_outcomes(n)
     metrics = (px.ece, px.ace, px.mce, lambda c, r: px.piece(c, r, proximity))
     ours = min(timed(lambda: [metric(confidence, correct) for metric in metrics])[0] for _ in range(10))
 
@@ -124,6 +128,25 @@ def metrics(n: int = 50_000) -> dict[str, float]:
 
     theirs = min(timed(grouped)[0] for _ in range(3))
     return {"milliseconds, ours": 1000 * ours, "milliseconds, pandas": 1000 * theirs, "times faster": theirs / ours}
+
+
+def intervals(n: int = 50_000, n_resamples: int = 1000) -> dict[str, float]:
+    """Intervals of ECE, ACE, MCE and PIECE, against drawing samples anew, of which some draws are timed."""
+    confidence, correct, proximity = simulated_outcomes(n)
+    arguments = {px.ece: {}, px.ace: {}, px.mce: {}, px.piece: {"proximity": proximity}}
+
+    def ours() -> None:
+        for metric, given in arguments.items():
+            px.confidence_interval(metric, confidence, correct, n_resamples=n_resamples, **given)
+
+    def redrawn() -> None:
+        drawn = np.random.default_rng(0).integers(n, size=n)
+        for metric, given in arguments.items():
+            metric(confidence[drawn], correct[drawn], **{name: values[drawn] for name, values in given.items()})
+
+    seconds = min(timed(ours)[0] for _ in range(3))
+    one_draw = min(timed(redrawn)[0] for _ in range(20))
+    return {"seconds, ours": seconds, "times faster than drawing samples anew": n_resamples * one_draw / seconds}
 
 
 def _grouped_error(frame: Any, keys: Any) -> float:
@@ -201,6 +224,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float]]] = {
     "temperature": _base.temperature,
     "multi-isotonic": _base.multi_isotonic,
     "metrics": metrics,
+    "intervals": intervals,
     "whole": whole,
     "memory": memory,
 }
