@@ -26,6 +26,29 @@ def legend_texts():
 
 
 @pytest.fixture
+def zoo():
+    """Records of six models of three families before and after calibration; the smaller the index, the less sure."""
+    return [
+        {
+            "model": f"{family}-{i}",
+            "family": family,
+            "parameters": 10.0 ** (6 + i),
+            "accuracy": 0.7 + 0.02 * i + 0.05 * (family == "ViT"),
+            "calibrator": calibrator,
+            "bias_index": size * (1 + i),
+            "bias_low": size * (1 + i) - 0.04,
+            "bias_high": size * (1 + i) + 0.04,
+            "p_value": 0.2 / (1 + 1000 * size * i),
+            "piece": 0.02 + size + 0.001 * i,
+            "piece_floor": 0.02,
+        }
+        for calibrator, size in (("identity", 0.06), ("temperature", 0.04), ("temperature+ours", 0.0))
+        for family in ("VGG", "ResNet", "ViT")
+        for i in range(2)
+    ]
+
+
+@pytest.fixture
 def assert_readable():
     """Whether every axes with its labels, every legend and every text lies in the figure and on nothing else."""
 

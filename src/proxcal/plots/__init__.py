@@ -1,11 +1,15 @@
 """Pictures of calibration and of proximity bias. Imported on its own, so that matplotlib costs only those who draw."""
 
+from proxcal.plots.bias_index import BiasIndexDisplay
 from proxcal.plots.cumulative import CumulativeDisplay
+from proxcal.plots.error_by_model import ErrorByModelDisplay
 from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
 from proxcal.plots.reliability import ReliabilityCurve, ReliabilityDisplay, before_after
 
 __all__ = [
+    "BiasIndexDisplay",
     "CumulativeDisplay",
+    "ErrorByModelDisplay",
     "ProximityCurve",
     "ProximityDisplay",
     "ReliabilityCurve",

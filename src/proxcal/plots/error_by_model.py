@@ -1,0 +1,98 @@
+"""A calibration error of many models, by calibrator: which one is lowest, and is it so for every model?
+
+Models down the page, the most accurate on top; a marker for each calibrator, a line from each base to the same base
+corrected by proximity, and a tick where a calibrated model would be, the noise floor, if it is known.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from proxcal._validation import Floats
+from proxcal.plots._errors import METRICS, Method, draw_floors, error_rows, label_error, means, methods
+from proxcal.plots._records import Results, Row
+from proxcal.plots._style import Style, axes_or_new
+
+MOST_NAMES = 40  # models whose names find room
+ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 0.34, 3.2, 10.0  # inches
+LINE: Style = {"linewidth": 1.0, "alpha": 0.7}
+THIN: Style = {"linewidth": 0.5, "alpha": 0.3}
+SPREAD = 0.4  # of a row, between its first pair and its last
+
+
+class ErrorByModelDisplay:
+    """Calibration error by model and calibrator.
+
+    After `plot`, `ax_` holds it all, and `figure_` is its figure.
+    """
+
+    def __init__(self, records: Sequence[Row], metric: str, *, name: str | None = None) -> None:
+        self.records = records
+        self.metric = metric
+        self.name = name
+
+    @classmethod
+    def from_results(
+        cls, results: Results, metric: str = "piece", *, ax: Axes | None = None, name: str | None = None
+    ) -> Self:
+        """Draw records or columns `model`, `accuracy`, `calibrator`, the metric under its name ("piece", "ece", ...)
+        and, where known, its noise floor, as "piece_floor" or through "piece_minus_floor". Of several records with the
+        same model and calibrator (seeds) the mean is drawn."""
+        return cls(error_rows(results, ("model",), metric, ("accuracy",)), metric, name=name).plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        accuracy = {model: value for (model,), value in means(self.records, "accuracy", ["model"]).items()}
+        models = sorted(accuracy, key=lambda model: accuracy[model])
+        ax = axes_or_new(ax, (6, float(np.clip(2 + ROW_HEIGHT * len(models), LEAST_HEIGHT, MOST_HEIGHT))))
+        _draw(ax, self.records, models, methods(self.records))
+        _label_models(ax, models, accuracy)
+        label_error(ax, METRICS[self.metric], self.name)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _draw(ax: Axes, records: Sequence[Row], models: Sequence[str], calibrators: Sequence[Method]) -> None:
+    many = len(models) > MOST_NAMES
+    for base, corrected in _pairs(calibrators):
+        before, after = (_values(records, "value", models, method) for method in (base, corrected))
+        line = (THIN if many else LINE) | {"color": base.style["color"]}
+        ax.hlines(_rows(models, base, calibrators), before, after, **line)
+    for method in calibrators:
+        values, position = _values(records, "value", models, method), _rows(models, method, calibrators)
+        look = method.style | {"linestyle": "none", "markersize": 3 if many else 6}
+        if method.is_base:
+            look["markerfacecolor"] = "white"
+        ax.plot(values, position, **look, label=f"{method.name}: mean {np.nanmean(values):.4f}")
+    for method in calibrators:
+        draw_floors(ax, _values(records, "floor", models, method), _rows(models, method, calibrators))
+
+
+def _pairs(calibrators: Sequence[Method]) -> list[tuple[Method, Method]]:
+    corrected = [method for method in calibrators if method.is_corrected]
+    return [(base, method) for method in corrected for base in calibrators if base.is_base and base.pair == method.pair]
+
+
+def _values(records: Sequence[Row], what: str, models: Sequence[str], method: Method) -> Floats:
+    """A value a model, NaN where there is none."""
+    found = means([record for record in records if record["calibrator"] == method.name], what, ["model"])
+    return np.array([found.get((model,), np.nan) for model in models])
+
+
+def _rows(models: Sequence[str], method: Method, calibrators: Sequence[Method]) -> Floats:
+    """The models' rows, moved so that pairs of calibrators lie above each other, the first on top."""
+    n_pairs = 1 + max(each.pair for each in calibrators)
+    middle = (n_pairs - 1) / 2
+    return np.arange(float(len(models))) + SPREAD * (middle - method.pair) / max(n_pairs - 1, 1)
+
+
+def _label_models(ax: Axes, models: Sequence[str], accuracy: dict[str, float]) -> None:
+    ax.set_ylim(-0.7, len(models) - 0.3)
+    if len(models) <= MOST_NAMES:
+        ax.set_yticks(range(len(models)), [f"{model} ({accuracy[model]:.3f})" for model in models])
+        ax.set_ylabel("Model (accuracy)")
+    else:
+        shown = np.unique(np.linspace(0, len(models) - 1, 6).round().astype(np.intp))
+        ax.set_yticks(shown, [f"{accuracy[models[i]]:.3f}" for i in shown])
+        ax.set_ylabel(f"Accuracy of {len(models)} models, one a row")
