@@ -141,7 +141,7 @@ def _noise(before: csr_array, after: csr_array, n_resamples: int, seed: int) -> 
 def _of_losses(before: Floats, after: Floats, level: float) -> PairedDifference:
     differences = after - before
     n, mean = len(differences), float(differences.mean())
-    error = float(differences.std(ddof=1)) / np.sqrt(n)
+    error = float(differences.std(ddof=1) / np.sqrt(n))
     half = -float(stdtrit(n - 1, (1 - level) / 2)) * error
     p_value = 2 * float(stdtr(n - 1, -abs(mean) / error)) if error > 0 else float(mean == 0)
     return PairedDifference(float(before.mean()), float(after.mean()), mean, mean - half, mean + half, level, p_value)
