@@ -24,3 +24,29 @@ def simulate() -> Callable[..., Set]:
         return logits, draw(softmax(logits / temperature, axis=1), rng)
 
     return simulate
+
+
+@pytest.fixture
+def dense_votes() -> Callable[..., NDArray[np.float64]]:
+    """What votes are made of, written slowly: (n, C, 6) of z/T, ten, fifty, close, expected and the intercept."""
+
+    def dense_votes(scores, neighbors, references, temperature, bandwidth, label_counts, expected_counts, own=None):
+        n, n_classes = scores.shape
+        remembered = np.zeros((len(references.labels), n_classes))
+        np.put_along_axis(remembered, references.classes.astype(int), references.probs, axis=1)
+        votes = np.zeros((4, n, n_classes))
+        for i in range(n):
+            found = zip(neighbors.indices[i][:50], neighbors.distances[i][:50], strict=True)
+            for rank, (j, distance) in enumerate(found):
+                votes[0, i, references.labels[j]] += rank < 10
+                votes[1, i, references.labels[j]] += 1
+                votes[2, i, references.labels[j]] += np.exp(-((2 * distance / bandwidth) ** 2))
+                votes[3, i] += np.exp(-((distance / bandwidth) ** 2)) * remembered[j]
+        labelled, expected = np.tile(label_counts, (n, 1)), np.tile(expected_counts, (n, 1))
+        if own is not None:  # the samples are these references: none has a share in its own intercept
+            labelled[np.arange(n), references.labels[own]] -= 1
+            expected -= remembered[own]
+        intercept = np.log((labelled + 20) / (expected + 20))
+        return np.stack([scores / temperature, *np.log(votes + 0.2), intercept], axis=2)
+
+    return dense_votes

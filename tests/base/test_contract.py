@@ -16,13 +16,14 @@ from proxcal.base import (
     IsotonicRegression,
     MultiIsotonicRegression,
     NeighborTemperatureScaling,
+    NeighborVotes,
     ParameterizedTemperatureScaling,
     TemperatureScaling,
     VectorScaling,
 )
 
 
-class WithFeatures(NeighborTemperatureScaling):
+class WithFeatures:
     """Takes part as the others do: each sample's features are made of its own scores. One sample has no neighbours."""
 
     def fit(self, scores, y):
@@ -33,6 +34,12 @@ class WithFeatures(NeighborTemperatureScaling):
 
     def predict(self, scores):
         return self.predict_proba(scores).argmax(axis=1)
+
+
+class NearTemperature(WithFeatures, NeighborTemperatureScaling): ...
+
+
+class NearVotes(WithFeatures, NeighborVotes): ...
 
 
 def features_of(scores):
@@ -48,7 +55,8 @@ CALIBRATORS = [
     EnsembleTemperatureScaling(loss="brier"),
     ParameterizedTemperatureScaling(),
     ParameterizedTemperatureScaling(loss="brier"),
-    WithFeatures(),
+    NearTemperature(),
+    NearVotes(),
     VectorScaling(),
     HistogramBinning(),
     HistogramBinning(strategy="quantile"),

@@ -5,9 +5,9 @@
 The four votes are `_votes.py`'s. b is a shrunk intercept a class, log((labels + 20) / (expected + 20)) counted over all
 references: the same comparison of what came with what the model expected, at the widest neighbourhood there is. T is
 temperature scaling's, and the six weights are learned by log loss with a ridge towards (1, 0, 0, 0, 0, 0), which is
-temperature scaling (`_vote_weights.py`). They have to earn their place: of a held-out gain G with standard error S, the
-share (G − gate · S) / G of the way is gone, so a gain within its noise changes nothing (where samples are few, a larger
-gate).
+temperature scaling; w₁, w₂, w₃ and w₅ are 0 or more (`_vote_weights.py`). They have to earn their place: of a held-out
+gain G with standard error S, the share (G − gate · S) / G of the way is gone, so a gain within its noise changes
+nothing (where samples are few, a larger gate).
 
 Predictions change: that is the point, and `accuracy_change_` says what it did to held-out accuracy. A calibration
 sample has no vote on itself, neither as a neighbour nor in b.
@@ -20,7 +20,8 @@ from proxcal._validation import Array, Floats, Input, Ints, check_number, row_bl
 from proxcal.base._calibrator import as_logits, softmax
 from proxcal.base._neighbor import NeighborCalibrator
 from proxcal.base._softmax_rows import SoftmaxRows
-from proxcal.base._vote_weights import VoteRows, fit_weights, log_intercept, scaled
+from proxcal.base._vote_rows import VoteRows, log_intercept, scaled
+from proxcal.base._vote_weights import fit_weights
 from proxcal.base._votes import FAR, References, columns, counted, n_temporary, touched
 from proxcal.base.temperature import fit_temperature
 from proxcal.proximity import Neighbors, Proximity
