@@ -1,12 +1,12 @@
 """Quality on real networks and data: half of each set calibrates, the other half tests.
 
-    python benchmarks/quality.py DATA_FOLDER [--bases] [--json FILE]
+    python benchmarks/quality.py DATA_FOLDER [--bases | --votes] [--json FILE]
 
 DATA_FOLDER holds predictions files (`.npz` with logits, features, labels) that no setting of proxcal was tuned to one
 by one; every number is a mean over files and seeds 2020 to 2022, and "worst" is the worst file's mean over seeds.
 Errors are ×10⁻². Changes are against the method's own base alone; "changed" counts predictions other than the model's,
 "by ours" those other than the base's. `--bases` shows every base alone and with the default informed step instead of
-the variants of the default.
+the variants of the default; `--votes` shows neighbour votes, which may change predictions, beside their peers.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import _votes
 import numpy as np
 
 import proxcal as px
@@ -133,7 +134,9 @@ def bases() -> dict[str, Callable[[], ProCal]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--bases", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--bases", action="store_true")
+    which.add_argument("--votes", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     files = sorted(arguments.data.glob("*.npz"))
@@ -141,7 +144,7 @@ def main() -> None:
         parser.error(f"no .npz files in {arguments.data}")
     warnings.simplefilter("ignore", px.ProxcalWarning)
     print("Files: " + ", ".join(path.stem for path in files))
-    methods = bases() if arguments.bases else variants()
+    methods = bases() if arguments.bases else _votes.methods() if arguments.votes else variants()
     sizes = [None] if arguments.bases else [None, 1000, 300]
     record = {}
     for size in sizes:
@@ -150,6 +153,9 @@ def main() -> None:
         show(title, results)
         if arguments.bases:
             show_verdict(results)
+        if arguments.votes:
+            of = {column: {n: v[:, :, i] for n, v in results.items()} for i, column in enumerate(COLUMNS)}
+            _votes.show_by_file([path.stem for path in files], of["multiclass NLL"], of["accuracy"])
         record[title] = {name: values.tolist() for name, values in results.items()}
     if arguments.json:
         arguments.json.write_text(json.dumps({"columns": COLUMNS, "files": [p.stem for p in files], "results": record}))
