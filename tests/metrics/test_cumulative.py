@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, norm
 
+from proxcal import ProxcalWarning
 from proxcal.metrics import cumulative_difference
 from proxcal.metrics.cumulative import maximum_exceeds, range_exceeds
 
@@ -112,6 +113,15 @@ def test_certainty_is_refuted_by_mistakes_alone(right, p_value):
     assert found.kuiper_p_value == found.kolmogorov_smirnov_p_value == p_value
 
 
+def test_one_proximity_is_one_step_and_warned_of():
+    with pytest.warns(
+        ProxcalWarning, match=r"proximity is 0\.5 for all samples: where along it .* cannot be concluded"
+    ):
+        found = cumulative_difference(np.full(30, 0.8), np.arange(30) < 21, np.full(30, 0.5))
+    np.testing.assert_allclose(found.difference, [0, -0.1])
+
+
+@pytest.mark.filterwarnings("ignore:proximity is:proxcal.ProxcalWarning")
 @given(
     st.lists(st.tuples(st.floats(0, 1, width=16), st.booleans(), st.floats(-5, 0, width=16)), min_size=1, max_size=40)
 )

@@ -68,6 +68,7 @@ def test_given_axes_are_drawn_into(samples):
     assert display.plot() is display
 
 
+@pytest.mark.filterwarnings("ignore:proximity is 0 for all samples:proxcal.ProxcalWarning")
 @pytest.mark.parametrize("n", [1, 30])
 @pytest.mark.parametrize("confidence", [0.5, 1])
 @pytest.mark.parametrize("proximity", ["one", "many"])

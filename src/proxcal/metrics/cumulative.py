@@ -12,6 +12,7 @@ Kuiper's statistic is |accuracy - confidence| of the worst stretch, times the sh
 proximity are one step, so their order does not matter.
 """
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from proxcal._validation import Bools, Floats, check_samples
+from proxcal._validation import Bools, Floats, ProxcalWarning, check_samples
 
 _WHOLE = np.arange(1, 51)
 _ODD = 2 * _WHOLE - 1
@@ -44,7 +45,15 @@ class CumulativeDifference:
 
 def cumulative_difference(confidence: ArrayLike, correct: ArrayLike, proximity: ArrayLike) -> CumulativeDifference:
     """Accuracy - confidence accumulated from the lowest proximity to the highest."""
-    return _accumulate(*check_samples(confidence=confidence, correct=correct, proximity=proximity))
+    p, right, d = check_samples(confidence=confidence, correct=correct, proximity=proximity)
+    if d.min() == d.max():
+        warnings.warn(
+            f"proximity is {d[0]:.6g} for all samples: where along it confidence is wrong cannot be concluded, only "
+            "whether it is wrong overall",
+            ProxcalWarning,
+            stacklevel=2,
+        )
+    return _accumulate(p, right, d)
 
 
 def _accumulate(confidence: Floats, correct: Bools, proximity: Floats) -> CumulativeDifference:
