@@ -42,7 +42,7 @@ def test_what_is_read_is_what_was_written(fitted, saved):
     assert read.state_arrays().keys() == fitted.state_arrays().keys()
     for name, value in fitted.state_arrays().items():
         np.testing.assert_array_equal(read.state_arrays()[name], value)
-        assert read.state_arrays()[name].dtype == value.dtype
+        assert np.asarray(read.state_arrays()[name]).dtype == np.asarray(value).dtype
 
 
 @pytest.mark.parametrize("array", [np.arange(12).reshape(3, 4).T, np.arange(5)[::-1], np.empty((0, 3)), np.array(2.5)])

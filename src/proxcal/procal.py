@@ -10,7 +10,7 @@ A calibration sample is left out of its own neighbours, so what is learned on th
 """
 
 import os
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,7 @@ from proxcal.base.selection import select_base
 from proxcal.informed import INFORMED, NormalScores, Samples, make_informed, select, takes_evidence
 from proxcal.informed.selection import MIN_SAMPLES
 from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
+from proxcal.proximity.backends import Index
 from proxcal.proximity.evidence import SIZES
 from proxcal.proximity.proximity import Metric
 from proxcal.rows import MODES, Calibrated, Mode, fit_exponent, rebuild
@@ -86,7 +87,7 @@ class ProCal(Estimator):
         n_neighbors: int = 10,
         metric: Metric = "euclidean",
         normalize: bool = True,
-        index: Literal["exact"] = "exact",
+        index: Index = "exact",
         rows: Mode = "keep",
         cross_fit: bool = True,
         random_state: int = 0,

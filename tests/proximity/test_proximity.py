@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,7 +147,7 @@ def test_non_finite_features_are_an_error_with_count_and_row():
     ("setting", "message"),
     [
         ({"metric": "manhattan"}, "metric must be one of 'euclidean', 'cosine'; got 'manhattan'"),
-        ({"index": "hnsw"}, "index must be one of 'exact'; got 'hnsw'"),
+        ({"index": "annoy"}, "index must be one of 'exact', 'flat', .*; got 'annoy'"),
         ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1; got 0"),
         ({"n_neighbors": 2.5}, "n_neighbors must be a whole number"),
         ({"chunk_size": 0}, "chunk_size must be a whole number of at least 1"),
@@ -164,6 +166,12 @@ def test_features_too_long_for_float32_are_refused():
 def test_score_before_fit_is_an_error():
     with pytest.raises(NotFittedError):
         Proximity().score(rows())
+
+
+def test_an_index_whose_library_is_missing_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(ImportError, match=r"index='flat' needs faiss .*; pip install \"proxcal\[faiss\]\""):
+        Proximity(index="flat").fit(rows())
 
 
 def test_clone_keeps_the_settings():

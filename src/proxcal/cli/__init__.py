@@ -78,6 +78,6 @@ def _message(error: Exception) -> str:
         return f"not enough memory: {error}"
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, (ValueError, OSError)):
+    if isinstance(error, (ValueError, OSError, ImportError)):
         return str(error)
     return f"{type(error).__name__}: {error} (this should not happen: please report it)"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxcal._validation import Bools, Floats, Ints, check_labels, check_samples
-from proxcal.proximity.exact import Neighbors
+from proxcal.proximity.references import Neighbors
 
 SIZES = (10, 50)
 _ANY_CLASS = int(np.iinfo(np.intp).max)

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
 from proxcal._validation import Array, Floats, check_choice, check_features, check_integer
-from proxcal.proximity.exact import Neighbors, References, inverse_norms, search
+from proxcal.proximity.backends import INDEXES, Index, make_searcher
+from proxcal.proximity.references import Neighbors, References, Searcher, inverse_norms
 
 Metric = Literal["euclidean", "cosine"]
 _LONGEST = 1e18  # squares of longer rows overflow float32
@@ -27,7 +28,9 @@ class Proximity(Estimator):
     n_neighbors : K, the number of nearest references averaged over.
     metric : "euclidean", or "cosine" (1 − cosine, whatever `normalize` says).
     normalize : give each row unit length first. On raw features exp(−distance) collapses towards 0 for all samples.
-    index : "exact": every reference is compared.
+    index : "exact": every reference is compared. "flat", "ivfflat", "ivfpq", "hnsw": faiss's indexes (the `faiss`
+        extra); the last three look at part of the references, and `recall_` says how many of the neighbours of a
+        sample they found.
     chunk_size : queries a block; memory grows with it, and with nothing else but the results.
     """
 
@@ -37,7 +40,7 @@ class Proximity(Estimator):
         n_neighbors: int = 10,
         metric: Metric = "euclidean",
         normalize: bool = True,
-        index: Literal["exact"] = "exact",
+        index: Index = "exact",
         chunk_size: int = 512,
     ) -> None:
         self.n_neighbors = n_neighbors
@@ -49,7 +52,7 @@ class Proximity(Estimator):
     def fit(self, features: ArrayLike, y: Any = None) -> Self:
         """Take `features` (n, d) as the references. They are kept as they are, in their own float type, not copied."""
         check_choice("metric", self.metric, ("euclidean", "cosine"))
-        check_choice("index", self.index, ("exact",))
+        check_choice("index", self.index, INDEXES)
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
@@ -61,6 +64,8 @@ class Proximity(Estimator):
         self.scale_ = references.scale
         self.center_ = references.center
         self.half_square_ = references.half_square
+        self._searcher = make_searcher(self.index, references, self.chunk_size)
+        self.recall_ = self._searcher.tune(self.n_neighbors)
         return self
 
     def extended(self, features: Array) -> Self:
@@ -74,7 +79,6 @@ class Proximity(Estimator):
         check_is_fitted(self)
         k = self.n_neighbors if k is None else k
         n_references = len(self.references_)
-        references = References(self.references_, self.scale_, self.center_, self.half_square_)
         if features is None:
             check_neighbors(k, n_references)
             rows, scale = self.references_, self.scale_
@@ -82,7 +86,7 @@ class Proximity(Estimator):
             check_neighbors(k, n_references + 1)
             rows = check_features(features, n_columns=self.references_.shape[1])
             scale = inverse_norms(rows) if self._unit else np.ones(len(rows))
-        found = search(rows, scale, references, k, chunk_size=self.chunk_size, leave_out_self=features is None)
+        found = self._search().search(rows, scale, k, np.arange(n_references) if features is None else None)
         if self.metric == "cosine":  # for unit rows ‖a − b‖² = 2 (1 − cosine)
             return Neighbors(found.distances**2 / 2, found.indices)
         return found
@@ -98,6 +102,29 @@ class Proximity(Estimator):
     def fit_score(self, features: ArrayLike, y: Any = None) -> Floats:
         """Proximity of the references to each other, no sample being its own neighbour."""
         return self.fit(features).score()
+
+    def state_arrays(self) -> dict[str, Any]:
+        """What `fit` learned; an index that cannot be built again bit for bit is there as its bytes."""
+        state = super().state_arrays()
+        if hasattr(self, "_searcher") and (serialized := self._searcher.to_bytes()) is not None:
+            state["serialized_"] = serialized
+        return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copies: what holds memory of other libraries is built again."""
+        kept: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in kept.items() if name != "_searcher"} | self.state_arrays()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "references_")
+
+    def _search(self) -> Searcher:
+        """The backend; built when first asked for, where this was loaded."""
+        if not hasattr(self, "_searcher"):
+            references = References(self.references_, self.scale_, self.center_, self.half_square_)
+            serialized = self.__dict__.pop("serialized_", None)
+            self._searcher = make_searcher(self.index, references, self.chunk_size, serialized)
+        return self._searcher
 
     @property
     def _unit(self) -> bool:

@@ -1,0 +1,158 @@
+"""Neighbours by faiss: its flat index, and the three that look at part of the references and may miss some.
+
+    flat      every reference is compared, in float32
+    ivfflat   the references in `nlist` cells around k-means centres; a query looks into its `nprobe` nearest cells
+    ivfpq     the same, the references shortened to a byte a few columns; the best few times k are measured in full
+    hnsw      a graph of near references, walked towards the query with `efSearch` candidates at hand
+
+nlist is 4 √n, at most n / 39, as faiss's k-means asks for 39 rows a centre. How far to look (nprobe, efSearch) follows
+from no rule of n and d, since it is the data's own dimension that counts: so it is doubled until the neighbours of a
+sample of references are found as the exact search finds them. The share of them found is measured, not promised.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proxcal._extras import require
+from proxcal._validation import Array, Floats, Ints, ProxcalWarning, row_blocks
+from proxcal.proximity.exact import ExactSearch
+from proxcal.proximity.references import Neighbors, References, search_in_blocks
+
+KINDS = ("flat", "ivfflat", "ivfpq", "hnsw")
+_ENOUGH = 0.95  # of a sample's neighbours found: the search looks no further
+_TOO_FEW = 0.9
+_SAMPLE = 512  # references whose neighbours are compared with the exact ones
+_LINKS = 32  # of each reference in the graph
+_LEAST, _FURTHEST = 64, 2048  # efSearch: with less, the graph finds its own rows' neighbours better than others'
+_MEASURED = 8  # times k, of what shortened rows put first
+_ROWS_A_CENTRE = 39
+_SEED = 1234
+_ADDED_BYTES = 256 << 20  # of float64 rows at a time
+
+
+class FaissSearch:
+    """One of faiss's indexes over the references, built of them or of what `to_bytes` gave."""
+
+    def __init__(self, kind: str, references: References, chunk_size: int, serialized: Array | None = None) -> None:
+        self._faiss = require("faiss", "faiss", f"index={kind!r}")
+        self.kind = kind
+        self.references = references
+        self.chunk_size = chunk_size
+        self._exact = ExactSearch(references, chunk_size)
+        self._width = _padded_width(kind, references.rows.shape[1])
+        self._index: Any = self._build() if serialized is None else self._faiss.deserialize_index(serialized)
+
+    def to_bytes(self) -> NDArray[np.uint8] | None:
+        """What builds the same index again; None where the references alone do."""
+        if self.kind == "flat":
+            return None
+        serialized: NDArray[np.uint8] = self._faiss.serialize_index(self._index)
+        return serialized
+
+    def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
+        n = k if own is None else k + 1
+        found = search_in_blocks(self._candidates, self.references, rows, scale, n, None, self.chunk_size)
+        return found if own is None else found.without(own)
+
+    def tune(self, k: int) -> float:
+        """Look further until enough of the k nearest of a sample are found; the share found."""
+        if self.kind == "flat":
+            return 1.0
+        references = self.references
+        n = len(references.rows)
+        sample = np.sort(np.random.default_rng(_SEED).permutation(n)[:_SAMPLE])
+        rows, scale = references.rows[sample], references.scale[sample]
+        furthest = self._exact.search(rows, scale, k, sample).distances[:, -1:]
+        effort, recall = _LEAST if self.kind == "hnsw" else 1, 0.0
+        while recall < _ENOUGH and effort <= self._furthest:
+            self._look(effort)
+            recall = float((self.search(rows, scale, k, sample).distances <= furthest).mean())
+            effort *= 2
+        if recall < _TOO_FEW:
+            warnings.warn(
+                f"index={self.kind!r} finds {100 * recall:.0f} % of the nearest {k} of {len(sample)} references; "
+                'proximity comes out too low where they are missed: take index="exact"',
+                ProxcalWarning,
+                stacklevel=4,
+            )
+        return recall
+
+    @property
+    def _furthest(self) -> int:
+        """An effort with which nothing more would be found, or as far as it pays."""
+        return _FURTHEST if self.kind == "hnsw" else 2 * int(self._index.nlist)
+
+    def _look(self, effort: int) -> None:
+        if self.kind == "hnsw":
+            self._index.hnsw.efSearch = effort
+        else:
+            self._index.nprobe = effort
+
+    def _candidates(self, moved: NDArray[np.float32], k: int, own: Ints | None = None) -> Ints:
+        asked = min(len(self.references.rows), k * (_MEASURED if self.kind == "ivfpq" else 1))
+        found: Ints = self._index.search(self._padded(moved), asked)[1].astype(np.intp)
+        short = np.flatnonzero((found >= 0).sum(axis=1) < k)  # the cells looked into held too few
+        if len(short):
+            found[short] = self._exact.candidates(moved[short], asked, own)
+        return found
+
+    def _build(self) -> Any:
+        n, d = len(self.references.rows), self._width
+        index = self._faiss.index_factory(d, _factory_string(self.kind, n, self.references.rows.shape[1]))
+        if self.kind in ("ivfflat", "ivfpq"):
+            index.cp.seed, index.cp.min_points_per_centroid = _SEED, 1
+            if self.kind == "ivfpq":
+                index.pq.cp.seed, index.pq.cp.min_points_per_centroid = _SEED, 1
+            index.train(self._padded(self.references.moved(_training_rows(n, index.nlist))))
+        with self._one_thread() if self.kind == "hnsw" else nullcontext():
+            for block in row_blocks(n, d, _ADDED_BYTES):
+                index.add(self._padded(self.references.moved(block)))
+        return index
+
+    def _padded(self, moved: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Columns of zeros, which change no distance, up to a width that shortening can divide."""
+        return np.pad(moved, ((0, 0), (0, self._width - moved.shape[1]))) if moved.shape[1] < self._width else moved
+
+    @contextmanager
+    def _one_thread(self) -> Iterator[None]:
+        """The graph depends on the order in which rows come; threads would race for it."""
+        n_threads = self._faiss.omp_get_max_threads()
+        self._faiss.omp_set_num_threads(1)
+        try:
+            yield
+        finally:
+            self._faiss.omp_set_num_threads(n_threads)
+
+
+def _training_rows(n: int, n_cells: int) -> Ints:
+    """A sample large enough for k-means, and for the 256 codes of shortened rows."""
+    size = max(2 * _ROWS_A_CENTRE * n_cells, 256 * _ROWS_A_CENTRE)
+    return np.sort(np.random.default_rng(_SEED).permutation(n)[:size])
+
+
+def _factory_string(kind: str, n: int, d: int) -> str:
+    """What faiss's index_factory calls the index for n references of d columns."""
+    if kind == "flat":
+        return "Flat"
+    if kind == "hnsw":
+        return f"HNSW{_LINKS},Flat"
+    cells = f"IVF{max(1, min(4 * int(np.sqrt(n)), n // _ROWS_A_CENTRE))}"
+    if kind == "ivfflat":
+        return f"{cells},Flat"
+    bits = max(1, min(8, int(np.log2(max(n / _ROWS_A_CENTRE, 1)))))
+    codes = _padded_width(kind, d) // _code_width(d)
+    return f"{cells},PQ{codes}x{bits}np"  # np: not ordered for Hamming distances, which would take minutes
+
+
+def _code_width(d: int) -> int:
+    """Columns that share a code: 8 of a wide row, fewer of a narrow one, which would keep too little of itself."""
+    return min(8, max(1, d // 16))
+
+
+def _padded_width(kind: str, d: int) -> int:
+    return d if kind != "ivfpq" else -(-d // _code_width(d)) * _code_width(d)

@@ -1,0 +1,162 @@
+"""Reference rows and what is measured from them: the half of the search that every backend shares.
+
+A backend only finds candidates. ‖a‖² + ‖b‖² − 2ab in float32 or less is noise for near-duplicates, so the distances of
+the candidates are measured here in float64, and the nearest of them are the neighbours: distances are right whatever
+found them.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proxcal._validation import Array, Floats, Ints, row_blocks
+
+_CLOSE = 1e-4  # squared distances under this share of the squared norms are taken from differences, not from products
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """The k nearest references of each sample, nearest first: `distances` and `indices`, both (n, k)."""
+
+    distances: Floats
+    indices: Ints
+
+    def nearest(self, k: int) -> "Neighbors":
+        return Neighbors(self.distances[:, :k], self.indices[:, :k])
+
+    def take(self, which: Ints | slice) -> "Neighbors":
+        """Those of some of the samples."""
+        return Neighbors(self.distances[which], self.indices[which])
+
+    def without(self, own: Ints) -> "Neighbors":
+        """One neighbour fewer of each sample: itself, by its index, or the farthest where it is not among them."""
+        kept = self.indices != own[:, None]
+        kept[kept.all(axis=1), -1] = False
+        shape = (len(kept), -1)
+        return Neighbors(self.distances[kept].reshape(shape), self.indices[kept].reshape(shape))
+
+
+@dataclass(frozen=True)
+class References:
+    """Reference rows as they came, and what each needs to become scale · row: a unit row, or itself where scale is
+    1."""
+
+    rows: Array
+    scale: Floats
+    center: Floats
+    half_square: NDArray[np.float32]  # ‖scale · row − center‖² / 2
+
+    @classmethod
+    def of(cls, rows: Array, *, unit: bool) -> "References":
+        scale, center, squares = np.ones(len(rows)), np.zeros(rows.shape[1]), np.empty(len(rows))
+        for block in row_blocks(*rows.shape):
+            some = rows[block].astype(np.float64)
+            squares[block] = _square_norms(some)
+            if unit:
+                scale[block] = _inverse_norms(squares[block])
+            center += scale[block] @ some
+        center /= len(rows)
+        along = np.concatenate([rows[block].astype(np.float64) @ center for block in row_blocks(*rows.shape)])
+        half_square = 0.5 * (scale**2 * squares - 2 * scale * along + center @ center)
+        return cls(rows, scale, center, half_square.astype(np.float32))
+
+    def moved(self, which: slice | Ints) -> NDArray[np.float32]:
+        """Some of scale · rows − center: their distances are those of the references, their rounding is the least."""
+        moved: NDArray[np.float32] = (scaled(self.rows[which], self.scale[which]) - self.center).astype(np.float32)
+        return moved
+
+
+def inverse_norms(rows: Array) -> Floats:
+    """1/‖row‖, and 1 for a row of zeros, which has no direction to keep."""
+    squares = np.empty(len(rows))
+    for block in row_blocks(*rows.shape):
+        squares[block] = _square_norms(rows[block].astype(np.float64))
+    return _inverse_norms(squares)
+
+
+def _inverse_norms(squares: Floats) -> Floats:
+    return 1 / np.sqrt(np.where(squares > 0, squares, 1))
+
+
+def scaled(rows: Array, scale: Floats) -> Floats:
+    product: Floats = rows.astype(np.float64) * scale[:, None]
+    return product
+
+
+class Searcher(Protocol):
+    """A backend, built of its references."""
+
+    def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
+        """The k nearest references of scale · rows; where the rows are references, `own` says which, and no row is its
+        own neighbour."""
+        ...
+
+    def tune(self, k: int) -> float:
+        """The share of the k nearest that are found, measured on a sample where it may be less than 1."""
+        ...
+
+    def to_bytes(self) -> NDArray[np.uint8] | None:
+        """What builds the same searcher again; None where the references alone do."""
+        ...
+
+
+# Of moved rows, k and own: the indices of k or more references a row, −1 where there are no more.
+Candidates = Callable[[NDArray[np.float32], int, Ints | None], Ints]
+
+
+def search_in_blocks(
+    candidates: Candidates, references: References, rows: Array, scale: Floats, k: int, own: Ints | None, size: int
+) -> Neighbors:
+    """The k nearest of the candidates, which are sought for `size` rows at a time, the references' mean taken off."""
+    distances, indices = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.intp)
+    for start in range(0, len(rows), size):
+        block = slice(start, start + size)
+        some, some_scale = rows[block], scale[block]
+        moved = (scaled(some, some_scale) - references.center).astype(np.float32)
+        found = candidates(moved, k, None if own is None else own[block])
+        measured, nearest = _measured(some, some_scale, references, found)
+        distances[block], indices[block] = measured[:, :k], nearest[:, :k]
+    return Neighbors(distances, indices)
+
+
+def _measured(rows: Array, scale: Floats, references: References, found: Ints) -> tuple[Floats, Ints]:
+    """Float64 distances to the references found, and these, nearest first (by index among equals)."""
+    distances = np.empty(found.shape)
+
+    def measure(block: slice) -> None:
+        distances[block] = _distances(scaled(rows[block], scale[block]), references, found[block])
+
+    _in_threads(measure, row_blocks(len(rows), found.shape[1] * rows.shape[1]))
+    distances[found < 0] = np.inf
+    order = np.lexsort((found, distances), axis=1)
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(found, order, axis=1)
+
+
+def _distances(points: Floats, references: References, found: Ints) -> Floats:
+    others = references.rows[found].astype(np.float64)
+    other_scale = references.scale[found]
+    products = np.matmul(others, points[:, :, None])[:, :, 0] * other_scale
+    norms = _square_norms(points)[:, None] + _square_norms(others) * other_scale**2
+    squares = norms - 2 * products
+    i, j = np.nonzero(squares < _CLOSE * norms)  # here the subtraction has cancelled
+    squares[i, j] = _square_norms(others[i, j] * other_scale[i, j, None] - points[i])
+    distances: Floats = np.sqrt(squares)
+    return distances
+
+
+def _square_norms(rows: Floats) -> Floats:
+    squares: Floats = np.einsum("...j,...j->...", rows, rows)
+    return squares
+
+
+def _in_threads(work: Callable[[slice], None], blocks: Iterator[slice]) -> None:
+    """NumPy lets go of the interpreter lock, and each block writes its own rows: the result does not depend on the
+    order."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(work, blocks):
+            pass

@@ -1,0 +1,132 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from proxcal import ProxcalWarning, _store
+from proxcal.proximity import Proximity, faiss_index
+
+pytest.importorskip("faiss")
+KINDS = list(faiss_index.KINDS)
+APPROXIMATE = KINDS[1:]
+
+
+def clustered(n, d=16, seed=0, dtype=np.float32):
+    """Points about 20 centres, the same whatever the seed: neighbours mean something."""
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).normal(size=(20, d))
+    return (centres[rng.integers(20, size=n)] + 0.5 * rng.normal(size=(n, d))).astype(dtype)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def fitted(request):
+    return Proximity(index=request.param).fit(clustered(1500))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_flat_finds_what_the_exact_search_finds(metric, normalize, dtype):
+    x, q = clustered(700, dtype=dtype) + dtype(10), clustered(90, seed=1, dtype=dtype) + dtype(10)
+    settings = {"metric": metric, "normalize": normalize}
+    flat, exact = Proximity(index="flat", **settings).fit(x), Proximity(**settings).fit(x)
+    np.testing.assert_allclose(flat.log_score(q), exact.log_score(q), atol=1e-6)
+    np.testing.assert_allclose(flat.log_score(), exact.log_score(), atol=1e-6)
+    assert flat.recall_ == 1
+
+
+def test_recall_of_samples_never_seen_is_what_fit_measured(fitted):
+    queries = clustered(600, seed=1)
+    exact = Proximity().fit(fitted.references_).neighbors(queries).distances
+    found = (fitted.neighbors(queries).distances <= exact[:, -1:]).mean(axis=1)
+    sampling_error = 3 * np.sqrt(2) * found.std() / np.sqrt(faiss_index._SAMPLE)
+    assert found.mean() >= fitted.recall_ - sampling_error - 1e-3
+    assert fitted.recall_ >= faiss_index._ENOUGH
+
+
+def test_distances_are_those_of_the_neighbours_given(fitted):
+    queries = clustered(50, seed=1).astype(np.float64)
+    found = fitted.neighbors(queries)
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (queries, fitted.references_.astype(float))]
+    expected = np.linalg.norm(unit[0][:, None] - unit[1][found.indices], axis=2)
+    np.testing.assert_allclose(found.distances, expected, rtol=1e-6)
+    assert (np.diff(found.distances) >= 0).all()
+
+
+def test_a_reference_is_not_its_own_neighbour_and_no_neighbour_is_given_twice(fitted):
+    found = fitted.neighbors().indices
+    assert not (found == np.arange(len(found))[:, None]).any()
+    assert all(len(set(row)) == len(row) for row in found)
+
+
+def test_among_many_duplicates_the_sample_itself_is_left_out(fitted):
+    found = Proximity(n_neighbors=3, index=fitted.index).fit(np.repeat(clustered(8), 50, axis=0)).neighbors()
+    assert not (found.indices == np.arange(400)[:, None]).any()
+    np.testing.assert_array_equal(found.distances, 0)
+
+
+@pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
+@pytest.mark.parametrize("n", [2, 5, 90])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_others_are_found_where_all_are_asked_for(kind, n):
+    found = Proximity(n_neighbors=n - 1, index=kind).fit(clustered(n, d=5)).neighbors()
+    np.testing.assert_array_equal(np.sort(found.indices), [[j for j in range(n) if j != i] for i in range(n)])
+
+
+def test_the_same_data_gives_the_same_neighbours(fitted):
+    again = Proximity(index=fitted.index).fit(clustered(1500))
+    np.testing.assert_array_equal(again.log_score(clustered(50, seed=1)), fitted.log_score(clustered(50, seed=1)))
+    assert again.recall_ == fitted.recall_
+
+
+def reloaded(fitted, path):
+    _store.write(path, fitted)
+    return _store.read(path, {"Proximity": Proximity})
+
+
+@pytest.mark.parametrize("way", ["file", "pickle", "copy"])
+def test_what_is_kept_finds_the_same_neighbours_bit_for_bit(fitted, way, tmp_path):
+    kept = {
+        "file": lambda: reloaded(fitted, tmp_path / "proximity"),
+        "pickle": lambda: pickle.loads(pickle.dumps(fitted)),  # noqa: S301
+        "copy": lambda: copy.deepcopy(fitted),
+    }[way]()
+    for queries in (None, clustered(50, seed=1)):
+        before, after = fitted.neighbors(queries), kept.neighbors(queries)
+        np.testing.assert_array_equal(before.indices, after.indices)
+        np.testing.assert_array_equal(before.distances, after.distances)
+    assert kept.recall_ == fitted.recall_
+
+
+def test_a_loaded_index_is_saved_again(fitted, tmp_path):
+    once = reloaded(fitted, tmp_path / "once")
+    twice = reloaded(once, tmp_path / "twice")
+    np.testing.assert_array_equal(twice.log_score(), fitted.log_score())
+    np.testing.assert_array_equal(reloaded(twice, tmp_path / "thrice").log_score(), fitted.log_score())
+
+
+def test_too_low_a_recall_is_warned_of(monkeypatch):
+    monkeypatch.setattr(faiss_index, "_ENOUGH", 0.0)  # the first, shortest look is taken to be enough
+    noise = np.random.default_rng(0).normal(size=(2000, 64))
+    with pytest.warns(ProxcalWarning, match=r"index='ivfflat' finds \d+ % of the nearest 10 of 512 references"):
+        fitted = Proximity(index="ivfflat").fit(noise)
+    assert fitted.recall_ < 0.9
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "d", "expected"),
+    [
+        ("flat", 100, 7, "Flat"),
+        ("hnsw", 100, 7, "HNSW32,Flat"),
+        ("ivfflat", 1_000_000, 2048, "IVF4000,Flat"),
+        ("ivfflat", 10_000, 2048, "IVF256,Flat"),  # 39 rows a centre
+        ("ivfflat", 20, 2048, "IVF1,Flat"),
+        ("ivfpq", 1_000_000, 2048, "IVF4000,PQ256x8np"),
+        ("ivfpq", 1_000_000, 2047, "IVF4000,PQ256x8np"),
+        ("ivfpq", 1_000_000, 50, "IVF4000,PQ17x8np"),
+        ("ivfpq", 1000, 8, "IVF25,PQ8x4np"),
+    ],
+)
+def test_an_index_is_sized_by_rows_and_columns(kind, n, d, expected):
+    assert faiss_index._factory_string(kind, n, d) == expected
