@@ -356,10 +356,14 @@ def test_bad_files_are_tried_again_and_mended_ones_have_no_error_left(zoo, tmp_p
     model, output = tmp_path / "model.npz", tmp_path / "r.csv"
     arrays = simulated(5)
     np.savez(model, logits=arrays["logits"], labels=arrays["labels"])
+    torn = tmp_path / "torn.npz"
+    torn.write_bytes(model.read_bytes()[:1000])
     for _ in range(2):
+        assert len(px.sweep([*zoo, torn], output=output, **QUICK).errors) == 1
         found = px.sweep([*zoo, model], output=output, **QUICK)
         assert [(row.model, row.seed) for row in found.errors] == [("model", 1), ("model", 2)]
         assert output.read_text().count("has no features") == 2
+        assert output.read_text().count("is not a whole npz file") == 1
     assert sum(name == "model" for name, *_ in worked) == 4
     np.savez(model, **arrays)
     found = px.sweep([*zoo, model], output=output, **QUICK)
@@ -393,6 +397,21 @@ def test_metadata_from_a_csv(zoo, tmp_path):
     found = px.sweep(zoo, metadata=tmp_path / "meta.csv", **QUICK)
     known = {(r.model, r.family, r.parameters) for r in found.records}
     assert known == {("ResNet", "CNN", 11_000_000), ("b", "transformer", None), ("c", None, None)}
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed, folder in enumerate("xy"):
+        (tmp_path / folder).mkdir()
+        np.savez(tmp_path / folder / "m.npz", **simulated(seed))
+    px.sweep(["x/m.npz"], output="r.csv", **QUICK)
+    found = px.sweep(
+        ["y/m.npz"], output="r.csv", metadata={"x/m.npz": {"family": "X"}, "y/m": {"family": "Y"}}, **QUICK
+    )
+    assert {r.family for r in found.records} == {"Y"}
+    monkeypatch.chdir(tmp_path / "x")  # its m.npz is not the file that y/m.npz was
+    px.sweep(["m.npz"], output="../r.csv", **QUICK)
+    assert len(whole_rows((tmp_path / "r.csv").read_bytes())) == 12
 
 
 def test_metadata_from_the_csv_beside_the_files(tmp_path):
@@ -447,7 +466,7 @@ def test_a_table_without_files_is_refused(zoo, tmp_path):
         ({"files": "a.npz"}, "files must be a list"),
         ({"bases": ["platt"]}, "base must be one of 'identity'"),
         ({"seeds": []}, "seeds must be whole numbers, one or more, each once"),
-        ({"fraction": 0}, "fraction must be a number in"),
+        ({"fraction": 2}, "fraction must be a number in"),
         ({"jobs": 0}, "jobs must be a whole number of at least 1; got 0"),
         ({"informed": "magic"}, "informed must be one of 'auto'"),
         ({"rows": "sort"}, "rows must be one of 'keep'"),

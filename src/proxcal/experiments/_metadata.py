@@ -24,14 +24,14 @@ class Metadata(NamedTuple):
 
 
 def metadata_table(given: str | os.PathLike[str] | Table | None, paths: Iterable[Path]) -> Table:
-    """What is known of each file: `given`, a table or the path of one in CSV; or else the metadata.csv beside the
-    files, if there is one."""
-    if isinstance(given, Mapping):
-        return given
-    if given is not None:
-        return _read(Path(given))
-    beside = (folder / BESIDE for folder in dict.fromkeys(path.parent for path in paths))
-    return {str(table.parent / name): row for table in beside if table.is_file() for name, row in _read(table).items()}
+    """What is known of each file, by its name or its absolute path, the suffix left out or not: `given`, a table or the
+    path of one in CSV; or else the metadata.csv beside the files, if there is one."""
+    if given is None:
+        tables = {folder: folder / BESIDE for folder in dict.fromkeys(path.parent for path in paths)}
+        known = {folder: _read(table) for folder, table in tables.items() if table.is_file()}
+        return {str(folder / name): row for folder, table in known.items() for name, row in table.items()}
+    table = given if isinstance(given, Mapping) else _read(Path(given))
+    return {os.path.abspath(name) if os.path.dirname(name) else name: row for name, row in table.items()}
 
 
 def metadata_in(path: Path) -> dict[str, str]:
@@ -41,7 +41,8 @@ def metadata_in(path: Path) -> dict[str, str]:
 
 
 def metadata_of(path: Path, table: Table, in_file: Mapping[str, str]) -> Metadata:
-    """A model that nobody names is called as its file, without the suffix."""
+    """What is known of the model in the file at this absolute path; its name is the file's, without the suffix, where
+    nobody gives another."""
     keys = (str(path), str(path.with_suffix("")), path.name, path.stem)
     row = next((table[key] for key in keys if key in table), {})
     said = {**in_file, **{name: row[name] for name in NAMES if row.get(name) not in (None, "")}}

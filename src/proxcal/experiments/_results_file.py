@@ -36,8 +36,8 @@ class ResultsFile:
         for written in (self.path, self._journal):
             check_writable(written, overwrite=True)
         self.kept: list[SweepRecord] = [] if overwrite else self._read()
-        for row in self.kept:
-            _check_settings(self.path, json.loads(row.settings or "{}"), settings)
+        for described in {row.settings for row in self.kept}:
+            _check_settings(self.path, json.loads(described or "{}"), settings)
 
     def _read(self) -> list[SweepRecord]:
         if self._journal.exists():

@@ -95,11 +95,11 @@ def sweep(
     """
     seeds = check_seeds(seeds)
     jobs = check_integer("jobs", jobs, at_least=1)
-    plan = _plan(bases, check_number("fraction", fraction, above=0), paper, prefix, settings)
+    plan = _plan(bases, check_number("fraction", fraction, above=0, at_most=1), paper, prefix, settings)
     paths = _paths(files)
     table = metadata_table(metadata, paths)
     results = None if output is None else ResultsFile(output, json.loads(plan.described), overwrite=overwrite)
-    known, errors = _known(paths, table)
+    known, errors = _known(paths, table, plan)
     kept = [] if results is None else _kept(results.kept, known, {error.file for error in errors})
     units = list(_units(known, seeds, plan, {row.key for row in kept}))
     n_units = len(known) * len(seeds)
@@ -127,7 +127,7 @@ def sweep(
 def _paths(files: Sequence[FilePath]) -> list[Path]:
     if isinstance(files, str) or not len(files):
         raise ValueError(f"files must be a list of one predictions file or more; got {files!r}")
-    return sorted({Path(file) for file in files})
+    return sorted({Path(os.path.abspath(file)) for file in files})
 
 
 def _plan(bases: Bases, fraction: float, paper: bool, prefix: str, settings: Mapping[str, Any]) -> _Plan:
@@ -149,7 +149,7 @@ def _described(value: Any) -> Any:
     return " ".join(repr(value).split()) if hasattr(value, "get_params") else type(value).__name__
 
 
-def _known(paths: Sequence[Path], table: Table) -> tuple[list[_File], list[SweepRecord]]:
+def _known(paths: Sequence[Path], table: Table, plan: _Plan) -> tuple[list[_File], list[SweepRecord]]:
     """The files with their content's fingerprint, and errors of those that cannot be read or are there twice."""
     known: dict[str, _File] = {}
     errors = []
@@ -162,7 +162,7 @@ def _known(paths: Sequence[Path], table: Table) -> tuple[list[_File], list[Sweep
                 raise ValueError(f"{path} has the same content as {known[fingerprint].path}; give each once")
             known[fingerprint] = _File(path, fingerprint, about)
         except Exception as error:
-            errors.append(_failed(SweepRecord(path.stem, str(path)), error))
+            errors.append(_failed(SweepRecord(path.stem, str(path), settings=plan.described), error))
     return list(known.values()), errors
 
 
