@@ -68,11 +68,28 @@ def test_a_bad_file_is_a_line_on_stderr_and_left_out(proxcal, zoo, files):
     assert "bare.npz" in out.partition("Left out, see column error:")[2]
 
 
+def test_figures_are_drawn_into_a_folder_and_never_over_others(proxcal, zoo, tmp_path):
+    code, out, _ = proxcal("sweep", *zoo, "-o", "r.csv", *QUICK, "--figures", "pictures")
+    names = {path.name for path in (tmp_path / "pictures").iterdir()}
+    assert (code, names) == (0, {"bias-index.png", "ece.png", "ace.png", "mce.png", "piece.png"})
+    assert all(name in out for name in names)
+    mine = tmp_path / "pictures" / "mce.png"
+    mine.write_bytes(b"mine")
+    code, _, err = proxcal("sweep", *zoo, "-o", "other.csv", *QUICK, "--figures", "pictures")
+    assert (code, mine.read_bytes()) == (2, b"mine")
+    assert "exists; give --figures another folder" in err
+    assert not (tmp_path / "other.csv").exists()
+    assert proxcal("sweep", *zoo, "-o", "r.csv", *QUICK, "--figures", "pictures", "--force")[0] == 0
+    assert mine.read_bytes() != b"mine"
+
+
 @pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
 def test_a_bias_that_cannot_be_tested_is_said_in_words(proxcal, samples, tmp_path):
     one = px.Predictions(logits=samples.logits, labels=samples.labels, features=samples.features[:1].repeat(600, 0))
     one.save(tmp_path / "one.npz")
-    _, out, _ = proxcal("sweep", "one.npz", "-o", "r.csv", *QUICK)
+    _, out, _ = proxcal("sweep", "one.npz", "-o", "r.csv", *QUICK, "--figures", "pictures")
     assert "unknown" in out
+    assert "bias-index.png" not in out
+    assert "piece.png" in out
     assert "Warnings on 3 of 3 results" in out
     assert not re.search(r"\bnan\b|%.*\bNone\b", out)

@@ -60,6 +60,11 @@ def test_a_seed_without_a_bias_index_does_not_count_in_it():
     assert (model["bias_index"], model["p_value"]) == pytest.approx((0.1, 0.02))
 
 
+def test_models_of_one_name_are_told_apart_by_their_folders():
+    rows = [record("m", 0.1, 0.5)._replace(file=f"/zoo/{folder}/m.npz", fingerprint=folder) for folder in "xy"]
+    assert [model["model"] for model in Sweep([*rows, record("n", 0.1, 0.5)], []).models] == ["x/m", "y/m", "n"]
+
+
 def test_biased_models_are_counted_as_they_are_and_adjusted():
     p_values = [0.001, 0.012, 0.02, 0.038, 0.9]
     (summary,) = Sweep([record(f"m{i}", 0.1, p) for i, p in enumerate(p_values)], []).calibrators

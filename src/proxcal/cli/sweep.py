@@ -10,6 +10,7 @@ from proxcal.cli import _options as options
 from proxcal.cli._seeds import numbers
 from proxcal.cli._terminal import progress, stdout
 from proxcal.cli._zoo import print_left_out, print_zoo
+from proxcal.cli._zoo_figures import check_folder, draw
 
 
 def sweep(
@@ -42,6 +43,7 @@ def sweep(
             show_default="metadata.csv beside the files",
         ),
     ] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for pictures of all models (.png).")] = None,
     informed: options.Informed = None,
     rows: options.Rows = None,
     neighbors: options.Neighbors = None,
@@ -49,10 +51,12 @@ def sweep(
     no_normalize: options.NoNormalize = False,
     paper: options.Paper = False,
     prefix: options.Prefix = "",
-    force: Annotated[bool, typer.Option("--force", help="Start anew, whatever the output holds.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Start anew, whatever output and pictures exist.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Measure the proximity bias and the calibration errors of many models. Killed, it goes on where it was."""
+    if figures is not None:
+        check_folder(figures, force)
     with progress() as move:
         result = experiments.sweep(
             files,
@@ -68,10 +72,12 @@ def sweep(
             progress=move,
             **options.settings(informed, rows, neighbors, metric, no_normalize),
         )
+    drawn = [] if figures is None else draw(result, figures, force)
     if as_json:
         typer.echo(result.to_json())
         return
     console = stdout()
     print_zoo(console, result)
     print_left_out(console, result)
-    console.print(f"Results: {output.resolve()}", soft_wrap=True)
+    for what, path in (("Results", output), *(("Picture", path) for path in drawn)):
+        console.print(f"{what}: {path.resolve()}", soft_wrap=True)

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,16 @@ class Sweep:
         groups: dict[tuple[str | None, str | None], list[SweepRecord]] = defaultdict(list)
         for record in self.records:
             groups[record.fingerprint, record.calibrator].append(record)
-        return [_over_seeds(rows) for rows in groups.values()]
+        models = [_over_seeds(rows) for rows in groups.values()]
+        files: dict[str, set[str]] = defaultdict(set)
+        for model in models:
+            files[model["model"]].add(model["file"])
+        return [
+            model | {"model": "/".join(Path(model["file"]).with_suffix("").parts[-2:])}
+            if len(files[model["model"]]) > 1
+            else model
+            for model in models
+        ]
 
     @property
     def calibrators(self) -> list[CalibratorSummary]:
