@@ -1,7 +1,7 @@
 """Calibrated confidence that holds where data is sparse.
 
 `ProCal` calibrates, `piece` and `ece` measure, `bias_test` tests, `evaluate` compares, `sweep` does so for
-many models; README.md has an example of ten lines.
+many models, `audit` reports; README.md has an example of ten lines.
 """
 
 from importlib.metadata import version
@@ -42,10 +42,12 @@ from proxcal.metrics import (
 )
 from proxcal.procal import ProCal
 from proxcal.proximity import Neighbors, Proximity, evidence
+from proxcal.report import Audit, audit
 
 __version__ = version("proxcal")
 
 __all__ = [
+    "Audit",
     "BinMeanShift",
     "DensityRatio",
     "EnsembleTemperatureScaling",
@@ -69,6 +71,7 @@ __all__ = [
     "VectorScaling",
     "ace",
     "adjust_p_values",
+    "audit",
     "bias_test",
     "brier",
     "classwise_ece",

@@ -102,8 +102,9 @@ def check_labels(labels: ArrayLike, n_samples: int, n_classes: int, *, name: str
     outside = (array < 0) | (array >= n_classes)
     if outside.any():
         first = int(np.argmax(outside))
+        unknown = " (a sample of no known class cannot be judged: leave it out)" if name == "labels" else ""
         raise ValueError(
-            f"{name} has {array[first]} in row {first}; with {n_classes} classes it needs 0 to {n_classes - 1}"
+            f"{name} has {array[first]} in row {first}; with {n_classes} classes it needs 0 to {n_classes - 1}{unknown}"
         )
     return array.astype(np.intp)
 

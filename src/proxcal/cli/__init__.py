@@ -15,6 +15,7 @@ from proxcal import ProxcalWarning, __version__
 from proxcal.cli._seeds import SeveralSeeds
 from proxcal.cli._terminal import say, show_warning
 from proxcal.cli.apply import apply
+from proxcal.cli.audit import audit
 from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
 from proxcal.cli.fit import fit
@@ -33,6 +34,7 @@ app.command()(fit)
 app.command()(apply)
 app.command(cls=SeveralSeeds)(evaluate)
 app.command(cls=SeveralSeeds)(sweep)
+app.command()(audit)
 
 
 def _show_version(wanted: bool) -> None:

@@ -12,13 +12,13 @@ from proxcal.bias.groups import ProximityGroups, proximity_groups
 from proxcal.cli import _options as options
 from proxcal.cli._choice import print_choice
 from proxcal.cli._comparison import print_comparison, print_legend
-from proxcal.cli._terminal import progress, stdout, table
+from proxcal.cli._fifths import print_fifths
+from proxcal.cli._terminal import progress, stdout
 from proxcal.datasets import load_demo
 from proxcal.experiments import Evaluation, evaluate
 
 PICTURE = Path("proxcal-demo.png")
 SEED = 2020  # the first of evaluate's
-FIFTHS = ("lowest fifth", "2nd", "3rd", "4th", "highest fifth")
 
 WHAT_THIS_IS = """\
 A small network learned to name clothes from photographs: 2000 of the commonest kind, 40 of the rarest. With each \
@@ -27,7 +27,8 @@ temperature scaling, makes confidence right on average. Yet it may stay too high
 them in the data (low proximity), and too low for those that have much: that is proximity bias. proxcal measures it, \
 and corrects it from what is known of a photograph's nearest neighbours. No answer of the network changes."""
 
-NEXT = "On your own predictions: proxcal evaluate, proxcal fit, proxcal apply (--help)."
+LEGEND = "identity: the network's own confidence; temperature: after temperature scaling; +ours: with proximity."
+NEXT = "On your own predictions: proxcal audit, proxcal evaluate, proxcal fit, proxcal apply (--help)."
 
 
 def demo(
@@ -82,7 +83,12 @@ def _print(
         f"\n{n_calibration} photographs calibrate and {n_test} others test; the network was trained on neither. All"
         " numbers below are from the test photographs alone.\n"
     )
-    _print_fifths(console, fifths)
+    print_fifths(
+        console,
+        fifths["identity"].accuracy.tolist(),
+        {name: list(zip(groups.confidence, groups.gap, strict=True)) for name, groups in fifths.items()},
+        LEGEND,
+    )
     console.print()
     print_comparison(console, evaluation, "predictions")
     console.print()
@@ -92,19 +98,6 @@ def _print(
     if selection is not None:
         print_choice(console, selection)
         console.print()
-
-
-def _print_fifths(console: Console, fifths: dict[str, ProximityGroups]) -> None:
-    shown = table("Proximity", "accuracy", *(h for name in fifths for h in (f"{name}\nconfidence", "gap")))
-    accuracy = fifths["identity"].accuracy
-    for row, name in enumerate(FIFTHS):
-        numbers = [f"{100 * value[row]:.1f}" for groups in fifths.values() for value in (groups.confidence, groups.gap)]
-        shown.add_row(name, f"{100 * accuracy[row]:.1f}", *numbers)
-    console.print(shown)
-    console.print(
-        "\nIn percent; gap = accuracy - confidence, below 0 where confidence is too high. identity: the network's own"
-        " confidence; temperature: after temperature scaling; +ours: that, corrected by proximity."
-    )
 
 
 def _draw(evaluation: Evaluation, path: Path, force: bool) -> None:

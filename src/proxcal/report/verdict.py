@@ -1,0 +1,80 @@
+"""The verdict in words, with how sure it is.
+
+Four are possible of a confidence. Bias, or bias the other way: the test rejects at 0.05. None found: it does not, and
+the interval excludes any bias of more than 10 points. Else nothing can be concluded: the samples are too few to tell,
+or there is no test at all. Whatever it is, the second test, which needs no pairs, is told beside it.
+"""
+
+from proxcal.report.facts import Along, Bias, Status, Verdict
+
+LEVEL = 0.05
+LARGE = 0.10
+PARTS = {3: "third", 5: "fifth"}
+UNKNOWN = "Cannot be concluded"
+
+BEFORE: dict[Status, str] = {
+    "bias": "Proximity bias found",
+    "reverse bias": "Reverse proximity bias found",
+    "none found": "No proximity bias found",
+    "inconclusive": "Whether there is proximity bias cannot be concluded",
+}
+AFTER: dict[Status, str] = {
+    "bias": "there is bias after ProCal",
+    "reverse bias": "there is reverse bias after ProCal",
+    "none found": "none is found after ProCal",
+    "inconclusive": "after ProCal it cannot be concluded",
+}
+
+
+def judge(bias: Bias | None, reason: str | None, along: Along) -> Verdict:
+    status, headline, found = _of_test(bias, reason)
+    wrong = "wrong" if along.p_value < LEVEL else "not shown to be wrong"
+    return Verdict(
+        status, headline, f"{found} Added up along proximity, confidence is {wrong} ({p_text(along.p_value)})."
+    )
+
+
+def _of_test(bias: Bias | None, reason: str | None) -> tuple[Status, str, str]:
+    if bias is None:
+        return "inconclusive", UNKNOWN, f"There is no test, because {reason}."
+    index, excluded = bias.bias_index, max(abs(bias.low), abs(bias.high))
+    part = PARTS[bias.n_groups]
+    seen = (
+        f"At equal confidence, the {part} of the inputs with the least like them in the data is right {_less(index)} "
+        f"the {part} with the most ({certainty(bias)}; {bias.n_pairs} pairs)."
+    )
+    if bias.p_value < LEVEL:
+        return ("bias", "Bias found", seen) if index > 0 else ("reverse bias", "Reverse bias found", seen)
+    if excluded > LARGE:
+        doubt = f"Chance alone may do that, and a bias of up to {points(excluded)} points is not excluded."
+        return "inconclusive", f"{UNKNOWN}: too few samples to compare", f"{seen} {doubt}"
+    return "none found", "No bias found", f"{seen} More than {points(excluded)} points either way is excluded."
+
+
+def summarize(before: Verdict, after: Verdict, corrected: bool) -> str:
+    """One sentence of both."""
+    if not corrected:
+        return f"{BEFORE[before.status]}; ProCal leaves the confidence as it is."
+    if before.status == after.status:
+        both = "and" if before.status in ("bias", "reverse bias") else "or"
+        return f"{BEFORE[before.status]}, before {both} after ProCal."
+    return f"{BEFORE[before.status]}; {AFTER[after.status]}."
+
+
+def certainty(bias: Bias) -> str:
+    return f"95 % interval {points(bias.low)} to {points(bias.high)}, {p_text(bias.p_value)}"
+
+
+def points(share: float) -> str:
+    """A share in percentage points, with a true minus."""
+    return f"{round(100 * share, 1) + 0.0:.1f}".replace("-", "−")
+
+
+def p_text(p_value: float) -> str:
+    return "p < 0.0001" if p_value < 1e-4 else f"p = {p_value:.2g}"
+
+
+def _less(index: float) -> str:
+    if points(abs(index)) == "0.0":
+        return "as often as"
+    return f"{points(abs(index))} percentage points {'less' if index > 0 else 'more'} often than"
