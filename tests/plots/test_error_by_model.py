@@ -56,12 +56,12 @@ def test_the_noise_floor_is_drawn_where_known(zoo, given):
     records = [record | {"piece_minus_floor": record["piece"] - 0.02} for record in zoo]
     columns = {name: [r[name] for r in records] for name in ("model", "accuracy", "calibrator", "piece", given)}
     lines = drawn(ErrorByModelDisplay.from_results(columns).ax_)
-    np.testing.assert_allclose(lines["Noise floor"].get_xdata(), 0.02)
+    np.testing.assert_allclose(lines["Noise floor: a calibrated model"].get_xdata(), 0.02)
 
 
 def test_without_a_floor_there_is_no_mark(zoo):
     records = [record | {"ece": 0.1} for record in zoo]
-    assert "Noise floor" not in drawn(ErrorByModelDisplay.from_results(records, metric="ece").ax_)
+    assert "Noise floor: a calibrated model" not in drawn(ErrorByModelDisplay.from_results(records, metric="ece").ax_)
 
 
 def test_seeds_are_averaged(zoo):

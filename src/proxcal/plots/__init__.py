@@ -3,16 +3,20 @@
 from proxcal.plots.bias_index import BiasIndexDisplay
 from proxcal.plots.cumulative import CumulativeDisplay
 from proxcal.plots.error_by_model import ErrorByModelDisplay
+from proxcal.plots.overfitting import OverfittingDisplay
 from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
 from proxcal.plots.reliability import ReliabilityCurve, ReliabilityDisplay, before_after
+from proxcal.plots.shift import ShiftDisplay
 
 __all__ = [
     "BiasIndexDisplay",
     "CumulativeDisplay",
     "ErrorByModelDisplay",
+    "OverfittingDisplay",
     "ProximityCurve",
     "ProximityDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
+    "ShiftDisplay",
     "before_after",
 ]

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from proxcal._validation import Floats, check_choice
 from proxcal.plots._records import Results, Row, rows
-from proxcal.plots._style import Style, legend_below, styles, uncluttered
+from proxcal.plots._style import NOISE_FLOOR, Style, legend_below, styles, uncluttered
 
 METRICS = {
     "ece": "Expected calibration error (ECE)",
@@ -27,7 +28,15 @@ METRICS = {
     "smooth_ece": "Smooth calibration error",
     "classwise_ece": "Class-wise calibration error",
 }
-FLOOR: Style = {"color": "0.45", "marker": "|", "linestyle": "none", "markersize": 9, "label": "Noise floor"}
+FLOOR: Style = {
+    "color": "black",
+    "marker": "|",
+    "linestyle": "none",
+    "markersize": 8,
+    "markeredgewidth": 1.2,
+    "path_effects": [withStroke(linewidth=3, foreground="white")],  # seen on a bar too
+    "label": NOISE_FLOOR,
+}
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,12 @@ def means(records: Sequence[Row], what: str, by: Sequence[str]) -> dict[tuple[An
         if record[what] is not None:
             values.setdefault(tuple(record[name] for name in by), []).append(record[what])
     return {key: float(np.mean(found)) for key, found in values.items()}
+
+
+def pairs(calibrators: Sequence[Method]) -> list[tuple[Method, Method]]:
+    """Each corrected calibrator with its base before it."""
+    corrected = [method for method in calibrators if method.is_corrected]
+    return [(base, method) for method in corrected for base in calibrators if base.is_base and base.pair == method.pair]
 
 
 def draw_floors(ax: Axes, floors: Floats, position: Floats) -> None:

@@ -27,8 +27,11 @@ STYLES: tuple[Style, ...] = (
 REFERENCE: Style = {"color": "0.55", "linestyle": ":"}  # where a calibrated model lies
 FEW = 10
 FAINT = f"Faint: fewer than {FEW} samples"
+NOISE_FLOOR = "Noise floor: a calibrated model"
+LAST = (NOISE_FLOOR, FAINT)
 FAINTNESS = 0.35
 PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
+MOST_TICKS = 10
 LABEL_WIDTH = 0.5  # inches: tick labels and label of a y axis
 TEXT_HEIGHT = 18 / 72  # inches: a line of tick labels, or the axis label
 
@@ -74,12 +77,20 @@ def uncluttered(*axes: Axes) -> None:
         ax.spines[["top", "right"]].set_visible(False)
 
 
+def label_groups(ax: Axes, n_groups: int) -> None:
+    """An x axis of proximity groups, numbered from 1, and a y axis of probabilities that cuts no marker off."""
+    step = -(-n_groups // MOST_TICKS)
+    between = {place: str(place) for place in range(1 + step, n_groups - step + 1, step)}
+    texts = {1: "1\nlowest", **between, n_groups: f"{n_groups}\nhighest"}
+    ax.set_xticks(list(texts), list(texts.values()))
+    ax.set_xlim(0.5, n_groups + 0.5)
+    ax.set_ylim(max(ax.get_ylim()[0], -0.02), min(ax.get_ylim()[1], 1.02))
+
+
 def legend_entries(ax: Axes) -> dict[str, Any]:
-    """The handle of each label, each label once, what is faint last."""
+    """The handle of each label, each label once, what belongs to no calibrator last."""
     entries = dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    if FAINT in entries:
-        entries[FAINT] = entries.pop(FAINT)
-    return entries
+    return {label: entries[label] for label in sorted(entries, key=LAST.__contains__)}
 
 
 def legend_below(ax: Axes, entries: Mapping[str, Any] | None = None, *, lines: float = 2, n_columns: int = 1) -> None:

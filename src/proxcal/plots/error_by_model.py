@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from proxcal._validation import Floats
-from proxcal.plots._errors import METRICS, Method, draw_floors, error_rows, label_error, means, methods
+from proxcal.plots._errors import METRICS, Method, draw_floors, error_rows, label_error, means, methods, pairs
 from proxcal.plots._records import Results, Row
 from proxcal.plots._style import Style, axes_or_new
 
@@ -55,7 +55,7 @@ class ErrorByModelDisplay:
 
 def _draw(ax: Axes, records: Sequence[Row], models: Sequence[str], calibrators: Sequence[Method]) -> None:
     many = len(models) > MOST_NAMES
-    for base, corrected in _pairs(calibrators):
+    for base, corrected in pairs(calibrators):
         before, after = (_values(records, "value", models, method) for method in (base, corrected))
         line = (THIN if many else LINE) | {"color": base.style["color"]}
         ax.hlines(_rows(models, base, calibrators), before, after, **line)
@@ -67,11 +67,6 @@ def _draw(ax: Axes, records: Sequence[Row], models: Sequence[str], calibrators: 
         ax.plot(values, position, **look, label=f"{method.name}: mean {np.nanmean(values):.4f}")
     for method in calibrators:
         draw_floors(ax, _values(records, "floor", models, method), _rows(models, method, calibrators))
-
-
-def _pairs(calibrators: Sequence[Method]) -> list[tuple[Method, Method]]:
-    corrected = [method for method in calibrators if method.is_corrected]
-    return [(base, method) for method in corrected for base in calibrators if base.is_base and base.pair == method.pair]
 
 
 def _values(records: Sequence[Row], what: str, models: Sequence[str], method: Method) -> Floats:

@@ -20,6 +20,7 @@ from proxcal.plots._style import (
     axes_or_new,
     draw_accuracy,
     draw_accuracy_of_few,
+    label_groups,
     legend_below,
     styles,
     uncluttered,
@@ -28,7 +29,6 @@ from proxcal.plots._style import (
 ACCURACY: Style = {"color": "black", "marker": "o", "linestyle": "none", "zorder": 3}
 HOLLOW: Style = {"markerfacecolor": "white", "markersize": 4}
 DODGE = 0.14  # groups between accuracies at the same place
-MAX_TICKS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,10 @@ class ProximityDisplay:
         for curve, style in zip(self.curves, styles(len(self.curves)), strict=True):
             ax.plot(position, curve.groups.confidence, **style | HOLLOW, label=curve.label)
         _draw_accuracies(ax, position, self.curves)
-        _label(ax, len(position), self.name)
+        uncluttered(ax)
+        label_groups(ax, len(position))
+        ax.set(title=self.name or "", ylabel="Accuracy, mean confidence")
+        ax.set_xlabel(f"Proximity, in groups of {100 / len(position):.3g} % of samples")
         legend_below(ax, lines=3.2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -105,14 +108,3 @@ def _alike(curves: Sequence[ProximityCurve]) -> list[list[int]]:
     for i, curve in enumerate(curves):
         families.setdefault(curve.correct.tobytes(), []).append(i)
     return list(families.values())
-
-
-def _label(ax: Axes, n_bins: int, name: str | None) -> None:
-    uncluttered(ax)
-    ax.set(title=name or "", ylabel="Accuracy, mean confidence", xlim=(0.5, n_bins + 0.5))
-    ax.set_ylim(max(ax.get_ylim()[0], -0.02), min(ax.get_ylim()[1], 1.02))
-    step = -(-n_bins // MAX_TICKS)
-    between = {place: str(place) for place in range(1 + step, n_bins - step + 1, step)}
-    texts = {1: "1\nlowest", **between, n_bins: f"{n_bins}\nhighest"}
-    ax.set_xticks(list(texts), list(texts.values()))
-    ax.set_xlabel(f"Proximity, in groups of {100 / n_bins:.3g} % of samples")
