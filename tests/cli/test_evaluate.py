@@ -85,3 +85,20 @@ def test_the_better_of_each_pair_is_marked(proxcal, files, monkeypatch, better, 
 def test_paper_says_that_mce_is_weighted(proxcal, files):
     _, out, _ = proxcal("evaluate", files["first"], "--seeds", "1", "--base", "temperature", "--paper")
     assert "MCE is weighted" in " ".join(out.split())
+
+
+def test_the_table_says_what_neighbour_votes_do_to_predictions(proxcal, files):
+    given = ("evaluate", files["first"], "--seeds", "1", "2", "--informed", "logistic", "--base", "neighbor-votes")
+    code, out, _ = proxcal(*given)
+    assert code == 0
+    found = [fit["accuracy_change"] for fit in json.loads(proxcal(*given, "--json")[1])["informed"]]
+    mean = {name: 100 * (found[0][name] + found[1][name]) / 2 for name in found[0]}
+    assert (
+        f"Base neighbor-votes: predictions change for {mean['changed']:.1f} % of samples; accuracy"
+        f" {mean['change']:+.1f} points, 95 % interval {mean['low']:+.1f} to {mean['high']:+.1f}, on held-out folds"
+        " (means of 2 fits)."
+    ) in " ".join(out.split())
+
+
+def test_of_bases_that_keep_predictions_the_table_says_nothing(proxcal, files):
+    assert "held-out folds" not in proxcal("evaluate", files["first"], "--seeds", "1", *QUICK)[1]

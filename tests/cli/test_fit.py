@@ -54,3 +54,21 @@ def test_json_has_what_was_chosen(proxcal, files):
     assert found["selection"] == fitted.selection_
     assert found["temperature"] == fitted.base_.temperature_
     assert (found["samples"], found["classes"], found["output"]) == (300, 10, "model.proxcal")
+
+
+def test_what_neighbour_votes_do_to_predictions_is_said(proxcal, files):
+    given = ("fit", files["first"], "-o", "model.proxcal", "--base", "neighbor-votes", "--informed", "none", "--force")
+    _, out, _ = proxcal(*given)
+    said = px.ProCal.load("model.proxcal").base_.accuracy_change_
+    assert (
+        f"predictions change for {100 * said['changed']:.1f} % of samples; accuracy {100 * said['change']:+.1f}"
+        f" points, 95 % interval {100 * said['low']:+.1f} to {100 * said['high']:+.1f}, on held-out folds"
+    ) in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    assert json.loads(proxcal(*given, "--json")[1])["accuracy_change"] == said
+
+
+def test_of_a_base_that_does_not_say_nothing_is_said(proxcal, files):
+    given = ("fit", files["first"], "-o", "model.proxcal", "--informed", "logistic", "--force")
+    assert "predictions" not in proxcal(*given)[1]
+    assert json.loads(proxcal(*given, "--json")[1])["accuracy_change"] is None

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from proxcal.cli._accuracy_change import accuracy_changes
 from proxcal.cli._terminal import fitting, table
 from proxcal.experiments import Comparison, Evaluation
 
@@ -60,6 +61,11 @@ def print_informed(console: Console, evaluation: Evaluation) -> None:
         total = counts.total()
         parts = ", ".join(f"{name} {count} of {total}" if total > 1 else name for name, count in counts.most_common())
         console.print(f"Informed calibrator, {base}: {parts}.")
+
+
+def print_accuracy_changes(console: Console, evaluation: Evaluation) -> None:
+    for base, sentence in accuracy_changes(evaluation).items():
+        console.print(f"Base {base}: predictions {sentence}.")
 
 
 def _informed_counts(evaluation: Evaluation) -> Mapping[str, Counter[str]]:

@@ -9,6 +9,7 @@ import typer
 from proxcal import Predictions, ProCal
 from proxcal._files import check_writable
 from proxcal.cli import _options as options
+from proxcal.cli._accuracy_change import accuracy_change
 from proxcal.cli._choice import print_choice
 from proxcal.cli._terminal import facts, progress, stdout
 from proxcal.experiments import informed_name
@@ -48,6 +49,7 @@ def fit(
         "classes": predictions.n_classes,
         "base": selection.get("base", {}).get("chosen", base),
         "temperature": getattr(calibrator.base_, "temperature_", None),
+        "accuracy_change": getattr(calibrator.base_, "accuracy_change_", None),
         "informed": informed_name(calibrator),
         "selection": calibrator.selection_,
         "neighbors": calibrator.n_neighbors,
@@ -57,7 +59,7 @@ def fit(
         typer.echo(json.dumps(found, indent=1))
         return
     console = stdout()
-    temperature = found["temperature"]
+    temperature, change = found["temperature"], found["accuracy_change"]
     console.print(
         facts(
             calibrator=output,
@@ -65,6 +67,7 @@ def fit(
             base=found["base"] if temperature is None else f"{found['base']}, T = {temperature:.4g}",
             informed=found["informed"],
             rows=calibrator.rows,
+            predictions=None if change is None else accuracy_change(change),
         )
     )
     if "chosen" in selection:

@@ -119,7 +119,8 @@ class _Tally:
         self.values[file, base].append({m: (measured["base"][m], measured["ours"][m]) for m in METRICS})
         selection = pair.calibrator.selection_
         reason = selection.get("reason") if selection else None
-        self.choices.append(Choice(file, seed, base, informed_name(pair.calibrator), reason))
+        change = getattr(pair.calibrator.base_, "accuracy_change_", None)
+        self.choices.append(Choice(file, seed, base, informed_name(pair.calibrator), reason, change))
         self.test_per_calibration = len(split.test) / len(split.calibration)
         if seed is None:
             self.pairs[base] = pair

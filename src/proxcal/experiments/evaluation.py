@@ -26,13 +26,15 @@ class Record(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The informed calibrator of one fit, and the reason where it was chosen by `informed="auto"`."""
+    """The informed calibrator of one fit, the reason where it was chosen by `informed="auto"`, and of a base that may
+    change predictions its `accuracy_change_`."""
 
     file: str
     seed: int | None
     base: str
     informed: str
     reason: str | None
+    accuracy_change: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
