@@ -11,7 +11,7 @@ import proxcal as px
 from proxcal.cli import app, main
 from proxcal.cli._terminal import show_warning
 
-COMMANDS = ("demo", "fit", "apply", "evaluate", "sweep")
+COMMANDS = ("demo", "fit", "apply", "evaluate", "audit", "sweep")
 
 
 @pytest.fixture
@@ -75,6 +75,11 @@ def test_every_command_has_help_that_names_its_options(proxcal, command):
         (["evaluate", "{bare}"], "bare.npz has no features"),
         (["evaluate", "{first}", "--fraction", "2"], "fraction 2 of 300 samples leaves one part empty"),
         (["evaluate", "--calibration", "{first}", "--test", "{probs}"], "test has probs; calibration has logits"),
+        (["audit"], "Missing argument"),
+        (["audit", "{bare}"], "bare.npz has no features"),
+        (["audit", "{unlabelled}"], "unlabelled.npz has no labels"),
+        (["audit", "{first}", "--calibration", "{probs}"], "test has logits; calibration has probs"),
+        (["audit", "{first}", "-o", "audit.pdf"], "needs .html"),
         (["sweep", "{first}"], "Missing option '--output'"),
         (["sweep", "{first}", "-o", "r.txt"], "output has the suffix '.txt'"),
         (["sweep", "{bare}", "-o", "r.csv", "--jobs", "0"], "jobs must be a whole number of at least 1"),
