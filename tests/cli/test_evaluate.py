@@ -102,3 +102,11 @@ def test_the_table_says_what_neighbour_votes_do_to_predictions(proxcal, files):
 
 def test_of_bases_that_keep_predictions_the_table_says_nothing(proxcal, files):
     assert "held-out folds" not in proxcal("evaluate", files["first"], "--seeds", "1", *QUICK)[1]
+
+
+def test_it_says_which_base_was_chosen(proxcal, files):
+    _, out, _ = proxcal("evaluate", files["first"], "--base", "auto", "--base", "temperature", "--seeds", "1", "2")
+    lines = out.splitlines()
+    assert any(line.startswith("Base, auto: ") and line.endswith(" of 2.") for line in lines)
+    assert not any(line.startswith("Base, temperature") for line in lines)
+    assert sum(line.startswith("Informed calibrator, ") for line in lines) == 2

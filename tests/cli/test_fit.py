@@ -48,6 +48,13 @@ def test_it_says_what_was_chosen_and_why(proxcal, files):
     assert f"T = {fitted.base_.temperature_:.4g}" in out
 
 
+def test_it_says_which_base_was_chosen_and_why(proxcal, files):
+    _, out, _ = proxcal("fit", files["first"], "-o", "model.proxcal", "--base", "auto")
+    record = px.ProCal.load("model.proxcal").selection_["base"]
+    assert f"Base chosen on the calibration samples: {record['chosen']} ({record['reason']})." in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_json_has_what_was_chosen(proxcal, files):
     _, out, _ = proxcal("fit", files["first"], "-o", "model.proxcal", "--json")
     found, fitted = json.loads(out), px.ProCal.load("model.proxcal")

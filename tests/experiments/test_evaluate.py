@@ -139,6 +139,12 @@ def test_informed_says_what_each_fit_came_to(samples):
     assert [(c.informed, c.reason) for c in named.informed] == [("density-ratio", None)]
 
 
+def test_it_says_which_base_was_chosen_where_one_was(samples):
+    found = evaluate(samples, bases=["temperature", "auto"], seeds=[0])
+    assert found.informed[0].base_chosen is None
+    assert found.informed[1].base_chosen in ("identity", "temperature", "ensemble-temperature", "vector")
+
+
 def test_progress_counts_the_fits(samples):
     calls = []
     evaluate(samples, seeds=[4, 5], informed="logistic", progress=lambda *call: calls.append(call))

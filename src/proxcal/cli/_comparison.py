@@ -1,7 +1,7 @@
 """The paper's table, laid out for 80 columns: two rows a base calibrator, a column a metric."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.text import Text
 from proxcal.cli._accuracy_change import accuracy_changes
 from proxcal.cli._terminal import fitting, table
 from proxcal.experiments import Comparison, Evaluation
+from proxcal.experiments.evaluation import Choice
 
 LONGEST_NAME = 14
 HEADERS = {
@@ -55,24 +56,26 @@ def print_legend(console: Console, evaluation: Evaluation) -> None:
     )
 
 
-def print_informed(console: Console, evaluation: Evaluation) -> None:
-    """How often each informed calibrator was what a fit came to."""
-    for base, counts in _informed_counts(evaluation).items():
-        total = counts.total()
-        parts = ", ".join(f"{name} {count} of {total}" if total > 1 else name for name, count in counts.most_common())
-        console.print(f"Informed calibrator, {base}: {parts}.")
-
-
 def print_accuracy_changes(console: Console, evaluation: Evaluation) -> None:
     for base, sentence in accuracy_changes(evaluation).items():
         console.print(f"Base {base}: predictions {sentence}.")
 
 
-def _informed_counts(evaluation: Evaluation) -> Mapping[str, Counter[str]]:
-    counts: dict[str, Counter[str]] = {}
+def print_choices(console: Console, evaluation: Evaluation) -> None:
+    """How often each base, where it was chosen, and each informed calibrator was what a fit came to."""
+    fits: dict[str, list[Choice]] = {}
     for choice in evaluation.informed:
-        counts.setdefault(choice.base, Counter())[choice.informed] += 1
-    return counts
+        fits.setdefault(choice.base, []).append(choice)
+    for base, choices in fits.items():
+        if any(choice.base_chosen for choice in choices):
+            console.print(f"Base, {base}: {_shares(choice.base_chosen for choice in choices)}.")
+        console.print(f"Informed calibrator, {base}: {_shares(choice.informed for choice in choices)}.")
+
+
+def _shares(names: Iterable[str | None]) -> str:
+    counts = Counter(names)
+    total = counts.total()
+    return ", ".join(f"{name} {count} of {total}" if total > 1 else f"{name}" for name, count in counts.most_common())
 
 
 def _value(comparison: Comparison, method: str, decimals: int) -> Text:

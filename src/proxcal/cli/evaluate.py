@@ -8,7 +8,7 @@ import typer
 from proxcal import Predictions, experiments
 from proxcal._files import check_writable
 from proxcal.cli import _options as options
-from proxcal.cli._comparison import print_accuracy_changes, print_comparison, print_informed, print_legend
+from proxcal.cli._comparison import print_accuracy_changes, print_choices, print_comparison, print_legend
 from proxcal.cli._seeds import numbers
 from proxcal.cli._terminal import progress, stdout
 
@@ -72,7 +72,7 @@ def evaluate(
             print_comparison(console, result, file)
             console.print()
         print_legend(console, result)
-        print_informed(console, result)
+        print_choices(console, result)
         print_accuracy_changes(console, result)
     if csv is not None:
         result.to_csv(csv, overwrite=force)

@@ -70,6 +70,8 @@ def fit(
             predictions=None if change is None else accuracy_change(change),
         )
     )
+    if "base" in selection:
+        console.print(f"\nBase chosen on the calibration samples: {found['base']}\n({selection['base']['reason']}).")
     if "chosen" in selection:
         console.print()
         print_choice(console, selection)

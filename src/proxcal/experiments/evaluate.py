@@ -117,10 +117,10 @@ class _Tally:
         for method, values in measured.items():
             self.records += [Record(file, seed, base, method, metric, value) for metric, value in values.items()]
         self.values[file, base].append({m: (measured["base"][m], measured["ours"][m]) for m in METRICS})
-        selection = pair.calibrator.selection_
-        reason = selection.get("reason") if selection else None
+        selection = pair.calibrator.selection_ or {}
+        reason, base_chosen = selection.get("reason"), selection.get("base", {}).get("chosen")
         change = getattr(pair.calibrator.base_, "accuracy_change_", None)
-        self.choices.append(Choice(file, seed, base, informed_name(pair.calibrator), reason, change))
+        self.choices.append(Choice(file, seed, base, informed_name(pair.calibrator), reason, change, base_chosen))
         self.test_per_calibration = len(split.test) / len(split.calibration)
         if seed is None:
             self.pairs[base] = pair

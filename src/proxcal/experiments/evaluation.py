@@ -26,8 +26,8 @@ class Record(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The informed calibrator of one fit, the reason where it was chosen by `informed="auto"`, and of a base that may
-    change predictions its `accuracy_change_`."""
+    """The informed calibrator of one fit, the reason where `informed="auto"` chose it, of a base that may change
+    predictions its `accuracy_change_`, and what `base="auto"` came to."""
 
     file: str
     seed: int | None
@@ -35,6 +35,7 @@ class Choice(NamedTuple):
     informed: str
     reason: str | None
     accuracy_change: Mapping[str, float] | None = None
+    base_chosen: str | None = None
 
 
 @dataclass(frozen=True)
