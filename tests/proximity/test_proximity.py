@@ -69,6 +69,25 @@ def test_distances_of_near_duplicates_far_from_the_origin_do_not_cancel():
     np.testing.assert_allclose(found.distances[:100, 0], np.linalg.norm(x[100:] - x[:100], axis=1), rtol=1e-9)
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("spread", [1e-5, 1e-3])
+def test_the_nearest_of_a_heap_of_near_duplicates_are_told_apart(spread, normalize):
+    x = rows(400, d=64)
+    x[:80] = x[0] + spread * rows(80, d=64, seed=3)
+    found = Proximity(normalize=normalize).fit(x)
+    expected = slow_log_score(*[unit(x) if normalize else x] * 2, 10, leave_out_self=True)
+    np.testing.assert_allclose(found.log_score(), expected, rtol=1e-6)
+    alone = slow_log_score(unit(x[:9]) if normalize else x[:9], unit(x) if normalize else x, 10)
+    np.testing.assert_allclose(found.log_score(x[:9]), alone, rtol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_features_that_differ_only_beyond_float32_are_told_apart(offset):
+    x = rows(400, offset=offset)
+    expected = slow_log_score(x, x, 10, leave_out_self=True)
+    np.testing.assert_allclose(Proximity(normalize=False).fit(x).log_score(), expected, rtol=1e-6)
+
+
 def test_log_score_does_not_underflow_where_score_does():
     fitted = Proximity(normalize=False).fit(1e6 * rows())
     assert fitted.score(1e6 * rows(5, seed=1)).max() == 0
@@ -109,6 +128,12 @@ def test_the_order_of_references_does_not_matter():
 def test_one_sample_gets_what_it_gets_among_many():
     fitted, q = Proximity().fit(rows(dtype=np.float32)), rows(30, seed=1, dtype=np.float32)
     assert fitted.log_score(q[7:8])[0] == fitted.log_score(q)[7]
+
+
+def test_the_distance_of_a_pair_does_not_depend_on_how_many_are_sought():
+    fitted, q = Proximity().fit(rows(d=130)), rows(30, seed=1, d=130)
+    ten, twenty = fitted.neighbors(q, k=10).distances, fitted.neighbors(q, k=20).distances
+    np.testing.assert_array_equal(ten, twenty[:, :10])
 
 
 def test_a_row_of_zeros_stays_at_the_origin():

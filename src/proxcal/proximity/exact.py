@@ -1,23 +1,29 @@
 """Exact nearest neighbours at the speed of a matrix product.
 
 For a fixed query a, ‖a − b‖² orders the references b as ‖b‖²/2 − a·b does: one float32 product a block, whose
-temporaries are bounded by the block and never n × m. Two things keep it right:
+temporaries are bounded by the block and never n × m. Three things keep it right:
 
 - Features that lie far from the origin would drown their differences in float32. The order does not change when both
   sides are moved by the mean μ, and (a − μ)·b differs from (a − μ)·(b − μ) by a constant of the query: so only the
   small block of queries is moved, and the references are used as they lie, uncopied.
+- Near-duplicates in heaps, and features far longer than they differ, have keys that float32 cannot rank. A few more
+  candidates than are sought make up for chance ties; the queries for which they are too few are searched again, with
+  both sides moved and products in float64.
 - A sample is left out of its own neighbours by its index, never by its distance: duplicates are neighbours.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from proxcal._validation import Array, Floats, Ints
-from proxcal.proximity.references import Neighbors, References, search_in_blocks
+from proxcal._validation import Array, Bools, Floats, Ints, row_blocks
+from proxcal.proximity.references import Neighbors, References, scaled, search_in_blocks, square_norms
+
+Tiles = Iterator[tuple[slice, Array]]  # references, and for each query their keys ‖b‖²/2 − a·b
 
 _TILE = 1 << 15  # references a product: bounds the block of keys
+_SPARE = 4  # candidates beyond the k sought
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,25 @@ class ExactSearch:
     chunk_size: int
 
     def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
-        return search_in_blocks(self.candidates, self.references, rows, scale, k, own, self.chunk_size)
+        n_candidates = min(k + _SPARE, len(self.references.rows) - (own is not None))
+        complete = n_candidates == len(self.references.rows) - (own is not None)
+        doubtful = []
+
+        def candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
+            keys, found = _smallest_of(self._tiles(moved), n_candidates, own)
+            doubtful.append(np.zeros(len(moved), np.bool_) if complete else self._doubtful(keys, k, moved))
+            return found
+
+        def precise_candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
+            return _smallest_of(self._precise_tiles(moved), n_candidates, own)[1]
+
+        found = search_in_blocks(candidates, self.references, rows, scale, k, own, self.chunk_size)
+        again = np.flatnonzero(np.concatenate(doubtful))
+        if len(again):
+            of_again = rows[again], scale[again], k, None if own is None else own[again]
+            precise = search_in_blocks(precise_candidates, self.references, *of_again, self.chunk_size)
+            found.distances[again], found.indices[again] = precise.distances, precise.indices
+        return found
 
     def tune(self, k: int) -> float:
         return 1.0
@@ -36,25 +60,62 @@ class ExactSearch:
     def to_bytes(self) -> None:
         return None
 
-    def candidates(self, moved: NDArray[np.float32], k: int, own: Ints | None) -> Ints:
-        """Indices of the k references with the smallest ‖b‖²/2 − a·b, in no order."""
-        best_keys: Array = np.empty((len(moved), 0), dtype=np.float32)
-        best: Ints = np.empty((len(moved), 0), dtype=np.intp)
-        for start in range(0, len(self.references.rows), _TILE):
-            tile = slice(start, min(start + _TILE, len(self.references.rows)))
-            keys = moved @ np.asarray(self.references.rows[tile], dtype=np.float32).T
-            keys *= -self.references.scale[tile].astype(np.float32)
-            keys += self.references.half_square[tile]
-            if own is not None:
-                inside = np.flatnonzero((own >= tile.start) & (own < tile.stop))
-                keys[inside, own[inside] - tile.start] = np.inf
-            columns = _smallest(keys, k)
-            best_keys = np.concatenate([best_keys, np.take_along_axis(keys, columns, axis=1)], axis=1)
-            best = np.concatenate([best, columns + tile.start], axis=1)
-            if best.shape[1] > k:
-                kept = np.argpartition(best_keys, k - 1, axis=1)[:, :k]
-                best_keys, best = np.take_along_axis(best_keys, kept, axis=1), np.take_along_axis(best, kept, axis=1)
-        return best
+    def candidates(self, moved: Floats, k: int, own: Ints | None) -> Ints:
+        """Indices of the k references with the smallest keys in float32, in no order."""
+        return _smallest_of(self._tiles(moved), k, own)[1]
+
+    def _tiles(self, moved: Floats) -> Tiles:
+        """Keys in float32, the references as they lie."""
+        references, queries = self.references, moved.astype(np.float32)
+        for start in range(0, len(references.rows), _TILE):
+            tile = slice(start, min(start + _TILE, len(references.rows)))
+            keys = queries @ np.asarray(references.rows[tile], dtype=np.float32).T
+            keys *= -references.scale[tile].astype(np.float32)
+            keys += references.half_square[tile]
+            yield tile, keys
+
+    def _precise_tiles(self, moved: Floats) -> Tiles:
+        """Keys in float64, the references moved too."""
+        references = self.references
+        for tile in row_blocks(len(references.rows), max(moved.shape)):
+            others = scaled(references.rows[tile], references.scale[tile]) - references.center
+            yield tile, square_norms(others) / 2 - moved @ others.T
+
+    def _doubtful(self, keys: Array, k: int, moved: Floats) -> Bools:
+        """Of each query, whether a reference that is no candidate may be nearer than the k-th: the last candidate's key
+        is not clear of the k-th's by what rounding may do to two keys.
+
+        A float32 product of d terms is off by ε √d ‖a‖ ‖b‖ at most in practice; who may compete lies no farther from
+        the mean than the query and its k-th together.
+        """
+        ranked = np.partition(keys, (k - 1, keys.shape[1] - 1), axis=1).astype(np.float64)
+        kth, last = ranked[:, k - 1], ranked[:, -1]
+        length = np.sqrt(square_norms(moved))
+        reach = length + np.sqrt(np.maximum(2 * kth + length**2, 0))
+        product = (2 + np.sqrt(moved.shape[1]) / 2) * length * (reach + np.linalg.norm(self.references.center))
+        noise = np.finfo(np.float32).eps * (product + reach**2)
+        doubtful: Bools = last - kth <= 2 * noise
+        return doubtful
+
+
+def _smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
+    """The k smallest keys of each query and whose they are, in no order; its own key does not count."""
+    best_keys: Array = np.empty(0)
+    best: Ints = np.empty(0, dtype=np.intp)
+    for tile, keys in tiles:
+        if own is not None:
+            inside = np.flatnonzero((own >= tile.start) & (own < tile.stop))
+            keys[inside, own[inside] - tile.start] = np.inf
+        columns = _smallest(keys, k)
+        some_keys, some = np.take_along_axis(keys, columns, axis=1), columns + tile.start
+        if not best.size:
+            best_keys, best = some_keys, some
+            continue
+        best_keys, best = np.concatenate([best_keys, some_keys], axis=1), np.concatenate([best, some], axis=1)
+        if best.shape[1] > k:
+            kept = np.argpartition(best_keys, k - 1, axis=1)[:, :k]
+            best_keys, best = np.take_along_axis(best_keys, kept, axis=1), np.take_along_axis(best, kept, axis=1)
+    return best_keys, best
 
 
 def _smallest(keys: Array, k: int) -> Ints:

@@ -93,9 +93,9 @@ class FaissSearch:
         else:
             self._index.nprobe = effort
 
-    def _candidates(self, moved: NDArray[np.float32], k: int, own: Ints | None = None) -> Ints:
+    def _candidates(self, moved: Floats, k: int, own: Ints | None = None) -> Ints:
         asked = min(len(self.references.rows), k * (_MEASURED if self.kind == "ivfpq" else 1))
-        found: Ints = self._index.search(self._padded(moved), asked)[1].astype(np.intp)
+        found: Ints = self._index.search(self._padded(moved.astype(np.float32)), asked)[1].astype(np.intp)
         short = np.flatnonzero((found >= 0).sum(axis=1) < k)  # the cells looked into held too few
         if len(short):
             found[short] = self._exact.candidates(moved[short], asked, own)

@@ -56,7 +56,7 @@ class References:
         scale, center, squares = np.ones(len(rows)), np.zeros(rows.shape[1]), np.empty(len(rows))
         for block in row_blocks(*rows.shape):
             some = rows[block].astype(np.float64)
-            squares[block] = _square_norms(some)
+            squares[block] = square_norms(some)
             if unit:
                 scale[block] = _inverse_norms(squares[block])
             center += scale[block] @ some
@@ -75,7 +75,7 @@ def inverse_norms(rows: Array) -> Floats:
     """1/‖row‖, and 1 for a row of zeros, which has no direction to keep."""
     squares = np.empty(len(rows))
     for block in row_blocks(*rows.shape):
-        squares[block] = _square_norms(rows[block].astype(np.float64))
+        squares[block] = square_norms(rows[block].astype(np.float64))
     return _inverse_norms(squares)
 
 
@@ -106,7 +106,7 @@ class Searcher(Protocol):
 
 
 # Of moved rows, k and own: the indices of k or more references a row, −1 where there are no more.
-Candidates = Callable[[NDArray[np.float32], int, Ints | None], Ints]
+Candidates = Callable[[Floats, int, Ints | None], Ints]
 
 
 def search_in_blocks(
@@ -117,7 +117,7 @@ def search_in_blocks(
     for start in range(0, len(rows), size):
         block = slice(start, start + size)
         some, some_scale = rows[block], scale[block]
-        moved = (scaled(some, some_scale) - references.center).astype(np.float32)
+        moved = scaled(some, some_scale) - references.center
         found = candidates(moved, k, None if own is None else own[block])
         measured, nearest = _measured(some, some_scale, references, found)
         distances[block], indices[block] = measured[:, :k], nearest[:, :k]
@@ -140,16 +140,17 @@ def _measured(rows: Array, scale: Floats, references: References, found: Ints) -
 def _distances(points: Floats, references: References, found: Ints) -> Floats:
     others = references.rows[found].astype(np.float64)
     other_scale = references.scale[found]
-    products = np.matmul(others, points[:, :, None])[:, :, 0] * other_scale
-    norms = _square_norms(points)[:, None] + _square_norms(others) * other_scale**2
+    # einsum, not BLAS: a pair's distance must not depend on what else is measured
+    products = np.einsum("...j,...j->...", others, points[:, None, :]) * other_scale
+    norms = square_norms(points)[:, None] + square_norms(others) * other_scale**2
     squares = norms - 2 * products
     i, j = np.nonzero(squares < _CLOSE * norms)  # here the subtraction has cancelled
-    squares[i, j] = _square_norms(others[i, j] * other_scale[i, j, None] - points[i])
+    squares[i, j] = square_norms(others[i, j] * other_scale[i, j, None] - points[i])
     distances: Floats = np.sqrt(squares)
     return distances
 
 
-def _square_norms(rows: Floats) -> Floats:
+def square_norms(rows: Floats) -> Floats:
     squares: Floats = np.einsum("...j,...j->...", rows, rows)
     return squares
 
