@@ -2,6 +2,7 @@
 
 from proxcal.plots.bias_index import BiasIndexDisplay
 from proxcal.plots.cumulative import CumulativeDisplay
+from proxcal.plots.density import DensityDisplay, DensityMaps
 from proxcal.plots.error_by_model import ErrorByModelDisplay
 from proxcal.plots.overfitting import OverfittingDisplay
 from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
@@ -11,6 +12,8 @@ from proxcal.plots.shift import ShiftDisplay
 __all__ = [
     "BiasIndexDisplay",
     "CumulativeDisplay",
+    "DensityDisplay",
+    "DensityMaps",
     "ErrorByModelDisplay",
     "OverfittingDisplay",
     "ProximityCurve",
