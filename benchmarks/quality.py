@@ -94,18 +94,24 @@ def show(title: str, results: dict[str, np.ndarray]) -> None:
 
 
 def show_verdict(results: dict[str, np.ndarray]) -> None:
-    """For how many bases the informed step keeps its promise, and for which it does not."""
-    mean = {name: dict(zip(COLUMNS, values.mean((0, 1)), strict=True)) for name, values in results.items()}
-    bases = [name for name in results if name + OURS in results]
-    kept = {
-        f"lower mean {column}": [b for b in bases if mean[b + OURS][column] < mean[b][column]]
-        for column in ("PIECE-floor", "NLL")
-    }
-    kept["no prediction changed"] = [b for b in bases if mean[b + OURS]["by ours"] == 0]
+    """For how many bases the informed step keeps its promise; where not, the change and its standard error over
+    files."""
+    changes = {b: (results[b + OURS] - results[b]).mean(axis=1) for b in results if b + OURS in results}
     print("\n+ ours against its base:")
-    for promise, by in kept.items():
-        broken = ", ".join(base for base in bases if base not in by)
-        print(f"- {promise} for {len(by)} of {len(bases)} bases" + (f"; not for {broken}" if broken else ""))
+    for column in ("PIECE-floor", "NLL"):
+        of_files = {base: change[:, COLUMNS.index(column)] for base, change in changes.items()}
+        broken = [
+            f"{base} ({x.mean():+.2f} ± {x.std(ddof=1) / np.sqrt(len(x)):.2f})"
+            for base, x in of_files.items()
+            if x.mean() >= 0
+        ]
+        print(f"- lower mean {column} for {len(changes) - len(broken)} of {len(changes)} bases" + _not_for(broken))
+    changed = [base for base in changes if results[base + OURS][:, :, COLUMNS.index("by ours")].any()]
+    print(f"- no prediction changed for {len(changes) - len(changed)} of {len(changes)} bases" + _not_for(changed))
+
+
+def _not_for(bases: list[str]) -> str:
+    return f"; not for {', '.join(bases)}" if bases else ""
 
 
 def variants() -> dict[str, Callable[[], ProCal]]:

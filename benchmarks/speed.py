@@ -2,6 +2,7 @@
 features.
 
     python benchmarks/speed.py            # needs the `bench` extra: statsmodels, faiss-cpu, pandas
+    python benchmarks/speed.py bases      # beside those of netcal and probmetrics that are installed (`oracles`)
 
 Times are ratios within one run, ours and the peer's one after the other; matrix products are compared with the
 machine's own sgemm rate, measured beside each search. Memory is the largest resident size of a fresh process over
@@ -223,6 +224,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float]]] = {
     "density ratio": _density_ratio.compare,
     "temperature": _base.temperature,
     "multi-isotonic": _base.multi_isotonic,
+    "bases": _base.every_base,
     "metrics": metrics,
     "intervals": intervals,
     "whole": whole,
