@@ -144,6 +144,23 @@ def test_rows_are_finite_float64_probabilities_that_sum_to_one(name, case):
     np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-12)
 
 
+def unseen(input, n_classes):
+    """Rows further out than any calibration set's, level ones, and certainty."""
+    logits = np.random.default_rng(1).normal(size=(6, n_classes)) * np.array([1e-6, 1, 1, 30, 1e3, 1e6])[:, None]
+    logits = np.concatenate([logits, np.zeros((1, n_classes))])
+    return logits if input == "logits" else np.concatenate([softmax(logits, axis=1), np.eye(n_classes)[:1]])
+
+
+@every_case
+@every_name
+def test_rows_of_scores_unlike_any_seen_are_finite_too(name, case):
+    fitted, _ = fitted_rows(name, case)
+    probs = fitted.predict_proba(unseen(CASES[case][0], fitted.n_classes_))
+    assert np.isfinite(probs).all()
+    assert (probs >= 0).all()
+    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-12)
+
+
 @every_case
 @every_name
 def test_a_row_does_not_depend_on_the_rows_around_it(name, case):
