@@ -90,6 +90,14 @@ def test_own_figure_is_readable_and_given_axes_are_drawn_into(zoo, assert_readab
     assert (display.ax_, display.figure_) == (ax, ax.figure)
 
 
+def test_the_legend_stands_below_all_panels(zoo, assert_readable):
+    records = [record | {"calibrator": f"{record['calibrator']} {i}"} for record in zoo for i in range(2)]
+    display = BiasIndexDisplay.from_results(records)
+    assert_readable(display.figure_)
+    (legend,) = [panel.get_legend() for panel in display.axes_ if panel.get_legend()]
+    assert legend.get_window_extent().y1 < min(panel.get_window_extent().y0 for panel in display.axes_)
+
+
 def test_axes_and_calibrators_that_do_not_fit_are_refused(zoo):
     with pytest.raises(ValueError, match="ax has 1 axes; it needs one for each of 3 calibrators"):
         BiasIndexDisplay.from_results(zoo, ax=Figure().add_subplot())

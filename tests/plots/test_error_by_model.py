@@ -87,6 +87,16 @@ def test_nothing_overlaps_and_nothing_is_cut_off(zoo, n, width, assert_readable)
     assert_readable(ErrorByModelDisplay.from_results(records, ax=ax, name="Zoo").figure_)
 
 
+def test_many_calibrators_of_few_models_are_readable(zoo, assert_readable):
+    names = [f"{base}-calibrator{ours}" for base in "abcdefgh" for ours in ("", "+ours")]
+    records = [zoo[0] | {"calibrator": name, "piece": 0.01 * i} for i, name in enumerate(names)]
+    display = ErrorByModelDisplay.from_results(records)
+    assert_readable(display.figure_)
+    places = {round(float(line.get_ydata()[0]), 6) for line in display.ax_.lines}
+    apart = np.diff([display.ax_.transData.transform((0, y))[1] for y in sorted(places)])
+    assert apart.min() >= display.ax_.lines[0].get_markersize() * display.figure_.dpi / 72
+
+
 def test_given_axes_are_drawn_into(zoo):
     ax = Figure().add_subplot()
     display = ErrorByModelDisplay.from_results(zoo, ax=ax)

@@ -22,7 +22,7 @@ def sweep(
         typer.Option(
             "--output",
             "-o",
-            help=".csv or .parquet: a row a model, calibrator and seed. One that was begun is gone on from.",
+            help=".csv or .parquet: a row a model, calibrator and seed. One that was begun is resumed.",
         ),
     ],
     base: Annotated[
@@ -54,7 +54,7 @@ def sweep(
     force: Annotated[bool, typer.Option("--force", help="Start anew, whatever output and pictures exist.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Measure the proximity bias and the calibration errors of many models. Killed, it goes on where it was."""
+    """Measure proximity bias and calibration errors of many models. Stopped whenever, it resumes from its output."""
     if figures is not None:
         check_folder(figures, force)
     with progress() as move:

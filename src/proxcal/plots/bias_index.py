@@ -71,7 +71,8 @@ class BiasIndexDisplay:
             _draw(panel, models, looks, most)
             _label(panel, [text for text in (self.name, name, _verdict(models)) if text])
         _share_limits(panels)
-        legend_below(panels[0], _legend(self.models, looks, most), n_columns=2)
+        first_of_last_row = (len(panels) - 1) // MOST_ABREAST * MOST_ABREAST
+        legend_below(panels[first_of_last_row], _legend(self.models, looks, most), n_columns=2)
         self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
         return self
 

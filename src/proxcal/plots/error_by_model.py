@@ -16,10 +16,11 @@ from proxcal.plots._records import Results, Row
 from proxcal.plots._style import Style, axes_or_new
 
 MOST_NAMES = 40  # models whose names find room
-ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 0.34, 3.2, 10.0  # inches
+ROW_HEIGHT, PAIR_HEIGHT, LEGEND_HEIGHT = 0.34, 0.14, 0.2  # inches; the legend's is that of a line
+LEAST_HEIGHT, MOST_HEIGHT = 2.2, 9.0
 LINE: Style = {"linewidth": 1.0, "alpha": 0.7}
 THIN: Style = {"linewidth": 0.5, "alpha": 0.3}
-SPREAD = 0.4  # of a row, between its first pair and its last
+SPREAD = 0.8  # of a row, for its pairs
 
 
 class ErrorByModelDisplay:
@@ -45,12 +46,20 @@ class ErrorByModelDisplay:
     def plot(self, ax: Axes | None = None) -> Self:
         accuracy = {model: value for (model,), value in means(self.records, "accuracy", ["model"]).items()}
         models = sorted(accuracy, key=lambda model: accuracy[model])
-        ax = axes_or_new(ax, (6, float(np.clip(2 + ROW_HEIGHT * len(models), LEAST_HEIGHT, MOST_HEIGHT))))
-        _draw(ax, self.records, models, methods(self.records))
+        calibrators = methods(self.records)
+        ax = axes_or_new(ax, (6, _height(len(models), calibrators)))
+        _draw(ax, self.records, models, calibrators)
         _label_models(ax, models, accuracy)
         label_error(ax, METRICS[self.metric], self.name)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _height(n_models: int, calibrators: Sequence[Method]) -> float:
+    """Inches that the rows take, and below them the legend, a line a calibrator and one for the noise floor."""
+    row = max(ROW_HEIGHT, PAIR_HEIGHT * (1 + max(method.pair for method in calibrators)))
+    rows = float(np.clip(1 + row * (n_models + 0.4), LEAST_HEIGHT, MOST_HEIGHT))
+    return rows + LEGEND_HEIGHT * (1 + len(calibrators))
 
 
 def _draw(ax: Axes, records: Sequence[Row], models: Sequence[str], calibrators: Sequence[Method]) -> None:
@@ -79,7 +88,7 @@ def _rows(models: Sequence[str], method: Method, calibrators: Sequence[Method]) 
     """The models' rows, moved so that pairs of calibrators lie above each other, the first on top."""
     n_pairs = 1 + max(each.pair for each in calibrators)
     middle = (n_pairs - 1) / 2
-    return np.arange(float(len(models))) + SPREAD * (middle - method.pair) / max(n_pairs - 1, 1)
+    return np.arange(float(len(models))) + SPREAD * (middle - method.pair) / n_pairs
 
 
 def _label_models(ax: Axes, models: Sequence[str], accuracy: dict[str, float]) -> None:
