@@ -20,10 +20,11 @@ LEVEL = 0.05
 MOST_FAMILIES = 9
 OTHER = "other"
 OTHER_STYLE: Style = {"color": "0.45", "marker": "."}
-LARGEST, SMALLEST, USUAL = 260.0, 12.0, 45.0  # areas of markers in square points
+LARGEST, SMALLEST, USUAL = 170.0, 12.0, 45.0  # areas of markers in square points
 MOST_INTERVALS = 60  # models: the bars of more are a thicket
 PANEL, LEGEND_HEIGHT = (4.2, 3.8), 1.2  # inches
 MOST_ABREAST = 3
+MARGIN = 0.08  # of each axis: room for half a marker
 INTERVAL: Style = {"linewidth": 0.8, "alpha": 0.5}
 KEY: Style = {"color": "0.3", "marker": "o", "linestyle": "none"}
 
@@ -110,6 +111,7 @@ def _is_significant(model: Row) -> bool:
 
 
 def _draw(ax: Axes, models: Sequence[Row], looks: dict[str, Style], most: float) -> None:
+    ax.margins(MARGIN)
     ax.axhline(0, **REFERENCE)
     tested = any(model["p_value"] is not None for model in models)
     for model in sorted(models, key=lambda model: -(model["parameters"] or 0)):  # the small ones on top
