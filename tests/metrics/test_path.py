@@ -20,16 +20,6 @@ def given(metric, proximity):
 
 
 @pytest.mark.parametrize("metric", [ece, ace, mce, piece, smooth_ece])
-def test_the_error_of_the_cells_sums_is_the_metric(metric):
-    confidence, correct, proximity = samples()
-    cells = cells_of(metric, confidence, correct, given(metric, proximity))
-    sums = np.bincount(cells.bins, weights=correct - confidence, minlength=len(cells.count))
-    value = metric(confidence, correct, **given(metric, proximity))
-    assert float(cells.error(sums)) == pytest.approx(value, rel=1e-2 if metric is smooth_ece else 1e-9)
-    np.testing.assert_array_equal(cells.error(np.stack([sums, 2 * sums])), [cells.error(sums), cells.error(2 * sums)])
-
-
-@pytest.mark.parametrize("metric", [ece, ace, mce, piece, smooth_ece])
 def test_errors_and_what_is_shown_rise_along_the_path_from_a_calibrated_model(metric):
     confidence, correct, proximity = samples()
     kwargs = given(metric, proximity)
@@ -82,8 +72,3 @@ def test_certainty_without_a_mistake_is_off_by_no_more_than_clopper_and_pearson_
     path = walk(cells_of(ece, np.ones(30), np.ones(30, bool), {}), 0.0, QUANTILES, 5000, 0)
     assert path.least_truth_of(0.0, 0) == 0
     assert path.most_truth_of(0.0, 2) == pytest.approx(1 - 0.025 ** (1 / 30), abs=0.005)
-
-
-def test_an_unknown_metric_is_refused():
-    with pytest.raises(ValueError, match="metric must be one of ece, ace, mce, piece, smooth_ece, brier, nll; got 'x'"):
-        cells_of("x", np.array([0.5]), np.array([True]), {})
