@@ -6,7 +6,7 @@ from proxcal.report.facts import Along, Bias
 from proxcal.report.verdict import judge, p_text, points, summarize
 
 BIAS = Bias(0.1, 0.05, 0.15, 0.001, 0.1, 400, 0.7, 0.8, 0.75, 0.75, 0.5, 5, "one-to-one", "mcnemar")
-ALONG = Along(0.01, 0.3)
+ALONG = Along(0.01, 0.3, 400)
 
 
 def of(**changes):
@@ -47,7 +47,11 @@ def test_thirds_are_called_thirds():
 
 @pytest.mark.parametrize(("p_value", "words"), [(0.3, "not shown to be wrong (p = 0.3)"), (1e-9, "wrong (p < 0.0001)")])
 def test_the_second_test_is_told_too(p_value, words):
-    assert f"confidence is {words}." in judge(BIAS, None, Along(0.01, p_value)).text
+    assert f"confidence is {words}." in judge(BIAS, None, Along(0.01, p_value, 400)).text
+
+
+def test_with_one_proximity_there_is_only_an_overall_error():
+    assert "Overall, confidence is wrong" in judge(BIAS, None, Along(0.1, 0.001, 1)).text
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Along:
-    """Kuiper's statistic of the differences accumulated along proximity, and its p-value were the model calibrated."""
+    """Kuiper's statistic of the differences accumulated along proximity, and its p-value were the model calibrated;
+    `n_steps` is how many proximities there are."""
 
     kuiper: float
     p_value: float
+    n_steps: int
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from proxcal.report.facts import Stage
 from proxcal.report.verdict import points
 
+FEW_SAMPLES = 100
 FEW_ERRORS = 30
 
 
@@ -19,9 +20,10 @@ def limits(stages: Sequence[Stage], n_calibration: int, warned: Sequence[str]) -
         _power(before, after),
         "The bias index compares only samples that have a partner of nearly equal confidence on the other side"
         f"{_coverage(before)}; of the rest it says nothing, but the table by proximity and the errors do.",
-        f"There are {len(stages)} tests of bias and {len(after.metrics)} comparisons, each by itself: of twenty 95 % "
-        "intervals one is expected to miss.",
+        "Every test, interval and comparison stands by itself: of twenty 95 % intervals one is expected to miss.",
     ]
+    if n < FEW_SAMPLES:
+        said.append(f"{n} test samples are few: p-values and intervals are rough, and the tables mostly chance.")
     if n_wrong < FEW_ERRORS:
         said.append(
             f"Only {n_wrong} of the {n} test predictions are wrong; how confident errors are is then uncertain."

@@ -22,12 +22,12 @@ class Section(NamedTuple):
 
 def render(audit: Audit) -> str:
     folder = files("proxcal.report")
-    sections = list(_sections(audit))
+    verdict, *others = _sections(audit)
     return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
         title=text(f"Proximity bias audit: {audit.summary}"),
         subtitle=element("p", words.subtitle(audit), class_="soft"),
         style=(folder / "page.css").read_text(encoding="utf-8"),
-        sections=join([_contents(sections), *map(_section, sections)]),
+        sections=join([_section(verdict), _contents(others), *map(_section, others)]),
         version=audit.versions["proxcal"],
     )
 
@@ -62,7 +62,8 @@ def _contents(sections: list[Section]) -> Markup:
 
 def _verdict(audit: Audit) -> Markup:
     cards = element("ul", *map(_card, audit.stages), class_="verdicts")
-    return join([element("p", audit.summary, class_="summary"), cards, paragraphs(*words.improvement(audit))])
+    summary = element("p", audit.summary, class_="summary")
+    return join([summary, paragraphs(words.stages(audit)), cards, paragraphs(*words.improvement(audit))])
 
 
 def _card(stage: Stage) -> Markup:

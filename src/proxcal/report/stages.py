@@ -27,7 +27,7 @@ from proxcal.report.verdict import judge
 
 METRICS: dict[str, Metric] = {"ece": ece, "ace": ace, "mce": mce, "piece": piece, "nll": nll, "brier": brier}
 SAME_PROXIMITY = (
-    "so many test samples have the same proximity that those with the least like them in the data and those with the"
+    "so many test samples have the same proximity that those with the least data like them and those with the"
     " most cannot be told apart"
 )
 NO_PAIRS = (
@@ -39,7 +39,7 @@ def describe(name: str, title: str, outcome: Outcome, predicted_by_model: Ints, 
     groups = _groups(outcome)
     bias, reason = (None, SAME_PROXIMITY) if groups is None else _bias(outcome)
     added = cumulative_difference(outcome.confidence, outcome.correct, outcome.log_proximity)
-    along = Along(added.kuiper, added.kuiper_p_value)
+    along = Along(added.kuiper, added.kuiper_p_value, len(added.difference) - 1)
     accuracy = float(outcome.correct.mean())
     return Stage(
         name=name,

@@ -28,10 +28,9 @@ AFTER: dict[Status, str] = {
 
 def judge(bias: Bias | None, reason: str | None, along: Along) -> Verdict:
     status, headline, found = _of_test(bias, reason)
+    where = "Across all proximities" if along.n_steps > 1 else "Overall"
     wrong = "wrong" if along.p_value < LEVEL else "not shown to be wrong"
-    return Verdict(
-        status, headline, f"{found} Added up along proximity, confidence is {wrong} ({p_text(along.p_value)})."
-    )
+    return Verdict(status, headline, f"{found} {where}, confidence is {wrong} ({p_text(along.p_value)}).")
 
 
 def _of_test(bias: Bias | None, reason: str | None) -> tuple[Status, str, str]:
@@ -40,7 +39,7 @@ def _of_test(bias: Bias | None, reason: str | None) -> tuple[Status, str, str]:
     index, excluded = bias.bias_index, max(abs(bias.low), abs(bias.high))
     part = PARTS[bias.n_groups]
     seen = (
-        f"At equal confidence, the {part} of the inputs with the least like them in the data is right {_less(index)} "
+        f"At equal confidence, the {part} of the inputs with the least data like them is right {_less(index)} "
         f"the {part} with the most ({certainty(bias)}; {bias.n_pairs} pairs)."
     )
     if bias.p_value < LEVEL:

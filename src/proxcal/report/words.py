@@ -17,7 +17,7 @@ WHAT_IT_IS = (
     "is not seen."
 )
 GROUPS = (
-    "The test samples in five equal parts, from those with the least like them in the data (low proximity) to those "
+    "The test samples in five equal parts, from those with the least data like them (low proximity) to those "
     "with the most. Gap is how often right less confidence: below 0 the model is too confident there, above 0 not "
     "confident enough."
 )
@@ -36,12 +36,20 @@ def subtitle(audit: Audit) -> str:
     )
 
 
+def stages(audit: Audit) -> str:
+    count, between = ("twice", "") if len(audit.stages) == 2 else ("three times", f" {audit.before.lower_title} alone,")
+    return (
+        f"The confidence is judged {count}: as the model gives it,{between} and after ProCal, which corrects it by what "
+        "the calibration samples nearest to an input tell."
+    )
+
+
 def improvement(audit: Audit) -> Iterator[str]:
     """What is said to those with least like them, and what ProCal does to the errors."""
     if audit.before.groups is not None and audit.after.groups is not None:
         first, second = audit.before.groups[0], audit.after.groups[0]
         yield (
-            f"Of the fifth with the least like them in the data, {points(first.accuracy)} % are predicted rightly; "
+            f"Of the fifth with the least data like them, {points(first.accuracy)} % are predicted rightly; "
             f"mean confidence there is {points(first.confidence)} % {audit.before.lower_title} and "
             f"{points(second.confidence)} % {audit.after.lower_title}."
         )
