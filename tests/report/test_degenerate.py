@@ -68,3 +68,9 @@ def test_the_page_says_what_cannot_be_concluded_and_why(case, text):
 def test_there_is_no_nan_on_the_page_or_in_json(case, text):
     for shown in (text, case[1].to_json(), *case[1].limits):
         assert not re.search(r"\b(nan|NaN|inf|Infinity|None)\b", shown)
+
+
+def test_overfitting_that_cannot_be_told_is_a_limit(samples):
+    found = px.audit(one_proximity(samples), train=one_proximity(samples), n_resamples=20, informed=None)
+    assert found.overfitting is None
+    assert any("overfitting by proximity cannot be told: proximity is" in limit for limit in found.limits)

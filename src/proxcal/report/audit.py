@@ -172,7 +172,11 @@ def _overfitting(sources: Mapping[str, Source], pairs: Mapping[str, Pair]) -> Ov
     train, held_out = sources["train"].predictions, pairs["model"].base
     correct = train.scores.argmax(axis=1) == train.labels
     proximity = pairs["base"].calibrator.proximity_.log_score(train.features)
-    return overfitting_by_proximity(correct, proximity, held_out.correct, held_out.log_proximity)
+    try:
+        return overfitting_by_proximity(correct, proximity, held_out.correct, held_out.log_proximity)
+    except ValueError as error:
+        warnings.warn(f"overfitting by proximity cannot be told: {error}", ProxcalWarning, stacklevel=2)
+        return None
 
 
 def _parameters(calibrator: ProCal) -> dict[str, Any]:

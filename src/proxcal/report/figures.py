@@ -15,7 +15,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.image import imsave
 
 from proxcal._validation import Floats
-from proxcal.plots import CumulativeDisplay, ProximityDisplay, ReliabilityDisplay
+from proxcal.bias import OverfittingByProximity
+from proxcal.plots import CumulativeDisplay, OverfittingDisplay, ProximityDisplay, ReliabilityDisplay
 from proxcal.report._html import Markup, element, image
 from proxcal.report.facts import Audit, Stage
 from proxcal.report.verdict import p_text
@@ -45,6 +46,20 @@ def draw(audit: Audit) -> Iterator[Figure]:
     if audit.before.groups is not None:
         yield _along_proximity(audit)
     yield _cumulative(audit)
+
+
+def draw_overfitting(found: OverfittingByProximity) -> Figure:
+    ends = {"lowest": 0, "highest": -1}
+    words = "; ".join(
+        f"{which} fifth right {found.train_accuracy[i]:.1%} in training, {found.accuracy[i]:.1%} held out"
+        for which, i in ends.items()
+    )
+    return Figure(
+        "Accuracy on training and on held-out samples",
+        "Where the two are far apart, the model knows its training samples by heart.",
+        f"Accuracy on training and held-out samples in five groups of equal proximity: {words}.",
+        OverfittingDisplay.from_result(found, ax=_axes()),
+    )
 
 
 def _reliability(stage: Stage) -> Figure:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from proxcal.report import words
 from proxcal.report._html import Markup, element, join, table, text
 from proxcal.report.facts import Audit, Stage
-from proxcal.report.figures import draw
+from proxcal.report.figures import draw, draw_overfitting
 from proxcal.report.tables import by_proximity, errors, overfitting, samples, tests
 from proxcal.report.words import paragraphs
 
@@ -45,7 +45,9 @@ def _sections(audit: Audit) -> Iterator[Section]:
     yield Section("samples", "Most overconfident where data is sparse", _samples(audit))
     if audit.overfitting is not None:
         told = paragraphs(*words.overfitting(audit.overfitting))
-        yield Section("overfitting", "Overfitting by proximity", join([told, overfitting(audit.overfitting)]))
+        picture = element("div", draw_overfitting(audit.overfitting).markup(), class_="figures")
+        table_and_picture = join([told, overfitting(audit.overfitting), picture])
+        yield Section("overfitting", "Overfitting by proximity", table_and_picture)
     yield Section("limits", "What cannot be concluded", element("ul", *(element("li", each) for each in audit.limits)))
     yield Section("repeat", "To repeat this audit", _repeat(audit))
 

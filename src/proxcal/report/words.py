@@ -39,7 +39,7 @@ def subtitle(audit: Audit) -> str:
 def stages(audit: Audit) -> str:
     count, between = ("twice", "") if len(audit.stages) == 2 else ("three times", f" {audit.before.lower_title} alone,")
     return (
-        f"The confidence is judged {count}: as the model gives it,{between} and after ProCal, which corrects it by what "
+        f"Confidence is judged {count}: as the model gives it,{between} and after ProCal, which corrects it by what "
         "the calibration samples nearest to an input tell."
     )
 
