@@ -90,9 +90,12 @@ def test_own_figure_is_readable_and_given_axes_are_drawn_into(zoo, assert_readab
     assert (display.ax_, display.figure_) == (ax, ax.figure)
 
 
-def test_the_legend_stands_below_all_panels(zoo, assert_readable):
+@pytest.mark.parametrize("n_columns", [None, 1, 3, 6])
+def test_the_legend_stands_below_all_panels(zoo, n_columns, assert_readable):
     records = [record | {"calibrator": f"{record['calibrator']} {i}"} for record in zoo for i in range(2)]
-    display = BiasIndexDisplay.from_results(records)
+    size = n_columns and (4 * n_columns, 24 / n_columns + 2)
+    panels = n_columns and Figure(figsize=size, layout="constrained").subplots(6 // n_columns, n_columns).ravel()
+    display = BiasIndexDisplay.from_results(records, ax=panels)
     assert_readable(display.figure_)
     (legend,) = [panel.get_legend() for panel in display.axes_ if panel.get_legend()]
     assert legend.get_window_extent().y1 < min(panel.get_window_extent().y0 for panel in display.axes_)

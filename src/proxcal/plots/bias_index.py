@@ -72,8 +72,7 @@ class BiasIndexDisplay:
             _draw(panel, models, looks, most)
             _label(panel, [text for text in (self.name, name, _verdict(models)) if text])
         _share_limits(panels)
-        first_of_last_row = (len(panels) - 1) // MOST_ABREAST * MOST_ABREAST
-        legend_below(panels[first_of_last_row], _legend(self.models, looks, most), n_columns=2)
+        legend_below(_lowest(panels), _legend(self.models, looks, most), n_columns=2)
         self.axes_, self.ax_, self.figure_ = panels, panels[0], panels[0].figure
         return self
 
@@ -88,6 +87,11 @@ def _panels(ax: Axes | Sequence[Axes] | None, n: int) -> list[Axes]:
     if len(panels) != n:
         raise ValueError(f"ax has {len(panels)} axes; it needs one for each of {n} calibrators")
     return panels
+
+
+def _lowest(panels: Sequence[Axes]) -> Axes:
+    """The first panel of the last row."""
+    return min(panels, key=lambda panel: (round(panel.get_position().y0, 3), panel.get_position().x0))
 
 
 def _family_styles(models: Sequence[Row]) -> dict[str, Style]:
