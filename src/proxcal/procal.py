@@ -68,7 +68,7 @@ class ProCal(Estimator):
         "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None, or an object with
         `fit(confidence, proximity, correct)` and `predict(confidence, proximity)`.
     input : what scores are: "logits" or "probs".
-    n_neighbors, metric, normalize, index : see `Proximity`.
+    n_neighbors, metric, normalize, index, device : see `Proximity`.
     rows : "keep" (no prediction changes), "rerank" or "paper"; see `proxcal.rows`.
     cross_fit : whether the informed step learns from confidences that a base which fits closely (the discrete ones,
         anyone's object) gave without having seen the sample, in five folds; from 100 samples on.
@@ -88,6 +88,7 @@ class ProCal(Estimator):
         metric: Metric = "euclidean",
         normalize: bool = True,
         index: Index = "exact",
+        device: str | None = None,
         rows: Mode = "keep",
         cross_fit: bool = True,
         random_state: int = 0,
@@ -99,6 +100,7 @@ class ProCal(Estimator):
         self.metric = metric
         self.normalize = normalize
         self.index = index
+        self.device = device
         self.rows = rows
         self.cross_fit = cross_fit
         self.random_state = random_state
@@ -143,7 +145,11 @@ class ProCal(Estimator):
     def _neighbors_of_references(self, features: Array, k: int) -> Neighbors:
         """Take the features as the reference set, and find the k neighbours of each among the others."""
         self.proximity_ = Proximity(
-            n_neighbors=self.n_neighbors, metric=self.metric, normalize=self.normalize, index=self.index
+            n_neighbors=self.n_neighbors,
+            metric=self.metric,
+            normalize=self.normalize,
+            index=self.index,
+            device=self.device,
         ).fit(features)
         return self.proximity_.neighbors(k=min(k, len(features) - 1))
 

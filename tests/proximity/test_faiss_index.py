@@ -106,6 +106,15 @@ def test_a_loaded_index_is_saved_again(fitted, tmp_path):
     np.testing.assert_array_equal(reloaded(twice, tmp_path / "thrice").log_score(), fitted.log_score())
 
 
+@pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
+def test_more_neighbours_than_the_cells_looked_into_hold_are_found(monkeypatch):
+    monkeypatch.setattr(faiss_index, "_ENOUGH", 0.0)  # one cell of 38 is looked into
+    fitted = Proximity(n_neighbors=5, index="ivfflat").fit(clustered(1500))
+    found = fitted.neighbors(clustered(20, seed=1), k=700)
+    assert np.isfinite(found.distances).all()
+    assert all(len(set(row)) == 700 for row in found.indices)
+
+
 def test_too_low_a_recall_is_warned_of(monkeypatch):
     monkeypatch.setattr(faiss_index, "_ENOUGH", 0.0)  # the first, shortest look is taken to be enough
     noise = np.random.default_rng(0).normal(size=(2000, 64))

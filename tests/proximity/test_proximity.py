@@ -173,6 +173,9 @@ def test_non_finite_features_are_an_error_with_count_and_row():
     [
         ({"metric": "manhattan"}, "metric must be one of 'euclidean', 'cosine'; got 'manhattan'"),
         ({"index": "annoy"}, "index must be one of 'exact', 'flat', .*; got 'annoy'"),
+        ({"device": 0}, "device must be a name that torch knows"),
+        ({"device": "cuda", "index": "hnsw"}, "device is 'cuda'; index='hnsw' is searched by faiss on the CPU"),
+        ({"device": "cpu", "device_memory": 0}, "device_memory must be a number in"),
         ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1; got 0"),
         ({"n_neighbors": 2.5}, "n_neighbors must be a whole number"),
         ({"chunk_size": 0}, "chunk_size must be a whole number of at least 1"),
@@ -197,6 +200,12 @@ def test_an_index_whose_library_is_missing_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ImportError, match=r"index='flat' needs faiss .*; pip install \"proxcal\[faiss\]\""):
         Proximity(index="flat").fit(rows())
+
+
+def test_torch_that_is_missing_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"device='cpu' needs torch .*; pip install \"proxcal\[torch\]\""):
+        Proximity(device="cpu").fit(rows())
 
 
 def test_clone_keeps_the_settings():

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
 from proxcal._validation import Array, Floats, check_choice, check_features, check_integer
-from proxcal.proximity.backends import INDEXES, Index, make_searcher
+from proxcal.proximity.backends import Index, check_backend, make_searcher
 from proxcal.proximity.references import Neighbors, References, Searcher, inverse_norms
 
 Metric = Literal["euclidean", "cosine"]
@@ -31,7 +31,11 @@ class Proximity(Estimator):
     index : "exact": every reference is compared. "flat", "ivfflat", "ivfpq", "hnsw": faiss's indexes (the `faiss`
         extra); the last three look at part of the references, and `recall_` says how many of the neighbours of a
         sample they found.
-    chunk_size : queries a block; memory grows with it, and with nothing else but the results.
+    device : None: NumPy on the CPU. "cpu", "cuda", "cuda:0,cuda:1": torch (the `torch` extra) there, which compares
+        every reference too, each device its share of them.
+    device_memory : GiB that torch may take of each device; 4 of the CPU, four fifths of what a GPU has free unless
+        told. References that do not fit are brought in parts.
+    chunk_size : queries a block without a device; memory grows with it, and with nothing else but the results.
     """
 
     def __init__(
@@ -41,18 +45,22 @@ class Proximity(Estimator):
         metric: Metric = "euclidean",
         normalize: bool = True,
         index: Index = "exact",
+        device: str | None = None,
+        device_memory: float | None = None,
         chunk_size: int = 512,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.normalize = normalize
         self.index = index
+        self.device = device
+        self.device_memory = device_memory
         self.chunk_size = chunk_size
 
     def fit(self, features: ArrayLike, y: Any = None) -> Self:
         """Take `features` (n, d) as the references. They are kept as they are, in their own float type, not copied."""
         check_choice("metric", self.metric, ("euclidean", "cosine"))
-        check_choice("index", self.index, INDEXES)
+        check_backend(self.index, self.device, self.device_memory)
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
@@ -64,7 +72,7 @@ class Proximity(Estimator):
         self.scale_ = references.scale
         self.center_ = references.center
         self.half_square_ = references.half_square
-        self._searcher = make_searcher(self.index, references, self.chunk_size)
+        self._searcher = self._make_searcher(references)
         self.recall_ = self._searcher.tune(self.n_neighbors)
         return self
 
@@ -122,9 +130,18 @@ class Proximity(Estimator):
         """The backend; built when first asked for, where this was loaded."""
         if not hasattr(self, "_searcher"):
             references = References(self.references_, self.scale_, self.center_, self.half_square_)
-            serialized = self.__dict__.pop("serialized_", None)
-            self._searcher = make_searcher(self.index, references, self.chunk_size, serialized)
+            self._searcher = self._make_searcher(references, self.__dict__.pop("serialized_", None))
         return self._searcher
+
+    def _make_searcher(self, references: References, serialized: Array | None = None) -> Searcher:
+        return make_searcher(
+            self.index,
+            self.device,
+            references,
+            chunk_size=self.chunk_size,
+            device_memory=self.device_memory,
+            serialized=serialized,
+        )
 
     @property
     def _unit(self) -> bool:
