@@ -93,9 +93,9 @@ def rebuild(rows: Floats, confidence: Floats, exponent: float, mode: Mode) -> Fl
 def _lower_exponents(below: Floats, least_total: Floats, exponent: float) -> Floats:
     """The largest b ≤ β with Σ exp(b · below) ≥ least_total, a row; the floor where there is none.
 
-    log Σ exp is convex and falls with b, so Newton's steps from the floor never pass the solution.
+    log Σ exp is convex and falls with b, so Newton's steps from 0 never pass the solution.
     """
-    b = np.full(len(below), min(_FLOOR, exponent))
+    b = np.where(least_total < below.shape[1] - 1, _TINY, min(_FLOOR, exponent))
     finite = np.where(np.isfinite(below), below, 0)
     target = np.log(least_total)
     for _ in range(_MAX_STEPS):
