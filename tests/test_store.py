@@ -1,4 +1,5 @@
 import json
+from itertools import product
 
 import numpy as np
 import pytest
@@ -76,17 +77,36 @@ def test_a_missing_file_is_named(tmp_path):
         _store.read(tmp_path / "none", CLASSES)
 
 
+def test_a_folder_is_said_to_be_one(tmp_path):
+    with pytest.raises(ValueError, match="is a folder"):
+        _store.read(tmp_path, CLASSES)
+
+
 def test_a_newer_schema_is_refused_with_both_numbers(saved):
     rewrite(saved, header=header_of(saved) | {"schema": _store.SCHEMA + 1})
     with pytest.raises(ValueError, match=r"has schema 2; this version of proxcal reads up to 1: upgrade"):
         _store.read(saved, CLASSES)
 
 
+def test_a_newer_schema_is_told_whatever_else_is_new_in_it(saved):
+    rewrite(saved, header={"schema": 99, "contents": []})
+    with pytest.raises(ValueError, match="has schema 99"):
+        _store.read(saved, CLASSES)
+
+
 def test_every_truncation_is_refused(saved):
     raw = saved.read_bytes()
-    for n in [0, 1, 8, 100, len(raw) // 2, len(raw) - 1]:
+    for n in range(len(raw)):
         saved.write_bytes(raw[:n])
         with pytest.raises(ValueError, match="damaged"):
+            _store.read(saved, CLASSES)
+
+
+def test_every_changed_bit_is_refused(saved):
+    raw = saved.read_bytes()
+    for i, bit in product(range(len(raw)), (0, 3, 7)):
+        saved.write_bytes(raw[:i] + bytes([raw[i] ^ 1 << bit]) + raw[i + 1 :])
+        with pytest.raises(ValueError, match=r"damaged|not a calibrator|schema"):
             _store.read(saved, CLASSES)
 
 
@@ -106,7 +126,7 @@ def test_a_changed_setting_is_refused(saved):
         _store.read(saved, CLASSES)
 
 
-@pytest.mark.parametrize("header", [None, {}, [], {"schema": "1"}, {"schema": 1}])
+@pytest.mark.parametrize("header", [None, {}, [], {"schema": "1"}, {"schema": 1}, {"schema": 0}, {"schema": True}])
 def test_a_safetensors_file_of_something_else_is_refused(saved, header):
     rewrite(saved, header=header)
     with pytest.raises(ValueError, match="is not a calibrator saved by proxcal"):

@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, Protocol
 import numpy as np
 from safetensors.numpy import save_file
 
-from proxcal._files import atomic_write
+from proxcal._files import atomic_write, check_readable
 from proxcal._validation import Array
 
 Shape = tuple[int, ...]
@@ -149,9 +149,7 @@ def check_suffix(path: Path) -> str:
 
 def open_arrays(path: Path) -> ArrayFile:
     suffix = check_suffix(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file; give the path of a predictions file")
-    return FORMATS[suffix](path)
+    return FORMATS[suffix](check_readable(path))
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array], overwrite: bool = False) -> None:

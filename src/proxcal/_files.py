@@ -12,6 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def check_readable(path: str | os.PathLike[str]) -> Path:
+    """The path, if there is a file."""
+    path = Path(path)
+    if path.is_file():
+        return path
+    if path.exists():
+        raise ValueError(f"{path} is a folder or a device; give the path of a file")
+    raise FileNotFoundError(f"{path}: there is no such file")
+
+
 def check_writable(path: str | os.PathLike[str], overwrite: bool = False) -> Path:
     """The path, if a file can be written there now; a ValueError that says why not otherwise."""
     path = Path(path)
@@ -23,9 +33,9 @@ def check_writable(path: str | os.PathLike[str], overwrite: bool = False) -> Pat
             raise _existing(path)
         with tempfile.TemporaryFile(dir=path.parent):
             return path
-    except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}; create it first") from None
     except OSError as error:
+        if not path.parent.is_dir():
+            raise ValueError(f"{path} cannot be written: there is no folder {path.parent}; create it first") from None
         raise ValueError(f"{path} cannot be written ({error.strerror}); choose another place") from None
 
 

@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from proxcal._estimator import Estimator
-from proxcal._files import atomic_write
+from proxcal._files import atomic_write, check_readable
 from proxcal._validation import Array
 
 SCHEMA = 1
@@ -28,39 +28,37 @@ _SUPPORTED = (bool, int, float, str)
 def write(path: str | os.PathLike[str], estimator: Estimator, *, overwrite: bool = False) -> None:
     arrays: dict[str, Array] = {}
     tree = _encode(estimator, "", arrays)
-    header = {"schema": SCHEMA, "sha256": _digest(tree, arrays), "estimator": tree}
+    header = {"schema": SCHEMA, "sha256": _digest(SCHEMA, tree, arrays), "estimator": tree}
     with atomic_write(path, overwrite) as temporary:
         save_file(arrays, temporary, metadata={_KEY: json.dumps(header)})
 
 
 def read(path: str | os.PathLike[str], classes: Mapping[str, type[Estimator]]) -> Any:
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
+    path = check_readable(path)
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            header = json.loads(metadata.get(_KEY, "null"))
+            text = (file.metadata() or {}).get(_KEY, "null")
+            header = json.loads(text)
             _check_schema(path, header)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     except (SafetensorError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} is not a calibrator saved by proxcal, or is damaged ({error})") from None
-    if _digest(header["estimator"], arrays) != header.get("sha256"):
+    digest = _digest(header["schema"], header["estimator"], arrays)
+    if digest != header.get("sha256") or json.dumps(header) != text:  # the text too: 0.1 may be written in many ways
         raise ValueError(f"{path} is damaged: its content does not match its checksum; save it again")
     return _decode(header["estimator"], arrays, classes)
 
 
 def _check_schema(path: Path, header: Any) -> None:
-    if not isinstance(header, dict) or not isinstance(header.get("schema"), int) or "estimator" not in header:
+    schema = header.get("schema") if isinstance(header, dict) else None
+    if type(schema) is int and schema > SCHEMA:
+        raise ValueError(f"{path} has schema {schema}; this version of proxcal reads up to {SCHEMA}: upgrade proxcal")
+    if type(schema) is not int or schema < 1 or "estimator" not in header:
         raise ValueError(f"{path} is not a calibrator saved by proxcal: it lacks the header")
-    if header["schema"] > SCHEMA:
-        raise ValueError(
-            f"{path} has schema {header['schema']}; this version of proxcal reads up to {SCHEMA}: upgrade proxcal"
-        )
 
 
-def _digest(tree: Any, arrays: Mapping[str, Array]) -> str:
-    digest = hashlib.sha256(json.dumps(tree, sort_keys=True).encode())
+def _digest(schema: int, tree: Any, arrays: Mapping[str, Array]) -> str:
+    digest = hashlib.sha256(json.dumps([schema, tree], sort_keys=True).encode())
     for name in sorted(arrays):
         digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
         digest.update(np.ascontiguousarray(arrays[name]).view(np.uint8).data if arrays[name].size else b"")

@@ -114,7 +114,7 @@ class Predictions:
 
 def split_rows(n: int, fraction: float, random_state: int | np.random.Generator | None) -> tuple[Ints, Ints]:
     """Two random parts of n rows, the first with `fraction` of them, each in ascending order."""
-    check_number("fraction", fraction, above=0)
+    check_number("fraction", fraction, above=0, at_most=1)
     n_first = round(fraction * n)
     if not 0 < n_first < n:
         raise ValueError(f"fraction {fraction:g} of {n} samples leaves one part empty")

@@ -73,7 +73,7 @@ def test_every_command_has_help_that_names_its_options(proxcal, command):
         (["evaluate", "{first}", "--seeds", "1", "1"], "seeds must be whole numbers, one or more, each once"),
         (["evaluate", "{unlabelled}"], "unlabelled.npz has no labels"),
         (["evaluate", "{bare}"], "bare.npz has no features"),
-        (["evaluate", "{first}", "--fraction", "2"], "fraction 2 of 300 samples leaves one part empty"),
+        (["evaluate", "{first}", "--fraction", "2"], "fraction must be a number in (0, 1]; got 2.0"),
         (["evaluate", "--calibration", "{first}", "--test", "{probs}"], "test has probs; calibration has logits"),
         (["audit"], "Missing argument"),
         (["audit", "{bare}"], "bare.npz has no features"),
@@ -194,7 +194,7 @@ def test_as_a_process_an_error_has_exit_code_2_and_no_traceback(tmp_path):
         text=True,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "proxcal: none.npz: there is no such file; give the path of a predictions file\n"
+    assert done.stderr == "proxcal: none.npz: there is no such file\n"
 
 
 def test_the_entry_point_is_main():
