@@ -345,7 +345,11 @@ def test_degenerate_sets_give_rows_that_sum_to_one(base, informed, change):
         ({"settings": {"rows": "maybe"}}, "rows must be one of"),
         ({"settings": {"base": "nothing"}}, "base must be one of"),
         ({"settings": {"informed": "nothing"}}, "informed must be one of"),
-        ({"settings": {"informed": 3}}, "informed must have fit and predict; got a int"),
+        ({"labels": np.full(60, np.nan)}, r"labels has 60 values that are not finite .*, the first in row 0"),
+        ({"labels": np.full(60, 1e300)}, r"labels has 1e\+300 in row 0; with 4 classes it needs 0 to 3"),
+        ({"labels": np.full(60, 0.5)}, "labels has dtype float64; it needs whole numbers from 0 to 3"),
+        ({"settings": {"informed": 3}}, "informed must be a name, None, or an object with fit and predict; got 3"),
+        ({"settings": {"informed": px.BinMeanShift}}, "informed must be a name, None, or an object .*BinMeanShift"),
         ({"settings": {"n_neighbors": 60}}, "n_neighbors is 60; the reference set has 60 samples"),
     ],
 )

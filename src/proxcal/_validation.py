@@ -95,16 +95,19 @@ def check_labels(labels: ArrayLike, n_samples: int, n_classes: int, *, name: str
     if array.ndim != 1:
         raise ValueError(f"{name} has shape {array.shape}; it needs one class index a sample, shape ({n_samples},)")
     check_length(name, len(array), n_samples)
-    if array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.round(array)):
-        array = array.astype(np.intp)
-    if array.dtype.kind not in "iu":
+    whole = array.dtype.kind in "iu"
+    if array.dtype.kind == "f":
+        _refuse_non_finite(name, array)
+        whole = bool(np.all(array == np.round(array)))
+    if not whole:
         raise ValueError(f"{name} has dtype {array.dtype}; it needs whole numbers from 0 to {n_classes - 1}")
     outside = (array < 0) | (array >= n_classes)
     if outside.any():
         first = int(np.argmax(outside))
         unknown = " (a sample of no known class cannot be judged: leave it out)" if name == "labels" else ""
         raise ValueError(
-            f"{name} has {array[first]} in row {first}; with {n_classes} classes it needs 0 to {n_classes - 1}{unknown}"
+            f"{name} has {array[first]:g} in row {first}; with {n_classes} classes it needs 0 to {n_classes - 1}"
+            f"{unknown}"
         )
     return array.astype(np.intp)
 

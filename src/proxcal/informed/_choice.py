@@ -23,9 +23,11 @@ def takes_evidence(informed: Any) -> bool:
 
 def make_informed(informed: Any, random_state: int) -> Any:
     """What `informed` names, unfitted: None, "auto", or an object."""
-    if informed is None or not isinstance(informed, str):
-        if informed is not None and not (hasattr(informed, "fit") and hasattr(informed, "predict")):
-            raise ValueError(f"informed must have fit and predict; got a {type(informed).__name__}")
+    if informed is None:
+        return None
+    if not isinstance(informed, str):
+        if isinstance(informed, type) or not (hasattr(informed, "fit") and hasattr(informed, "predict")):
+            raise ValueError(f"informed must be a name, None, or an object with fit and predict; got {informed!r}")
         return informed
     name = check_choice("informed", informed, ("auto", *INFORMED))
     if name == "auto":
