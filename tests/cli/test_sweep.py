@@ -1,7 +1,11 @@
 import csv
 import json
+import os
 import re
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
 
@@ -66,6 +70,37 @@ def test_a_bad_file_is_a_line_on_stderr_and_left_out(proxcal, zoo, files):
     assert code == 0
     assert err == f"proxcal: warning: left out: {files['bare']} has no features: without them there is no proximity\n"
     assert "bare.npz" in out.partition("Left out, see column error:")[2]
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
+def test_interrupted_from_the_terminal_it_says_how_to_resume(zoo, tmp_path):
+    """Ctrl-C reaches every process of the terminal, the workers too."""
+    command = [
+        sys.executable,
+        "-c",
+        "from proxcal.cli import main; main()",
+        "sweep",
+        *zoo,
+        "-o",
+        "r.csv",
+        "--jobs",
+        "2",
+    ]
+    running = subprocess.Popen(
+        [*command, "--seeds", *map(str, range(200))],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not (tmp_path / "r.csv").exists() or (tmp_path / "r.csv").read_text().count("\n") < 9:
+        assert running.poll() is None
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (130, "")
+    assert err == "proxcal: interrupted: r.csv keeps what is done; the same command, without --force, resumes\n"
 
 
 def test_figures_are_drawn_into_a_folder_and_never_over_others(proxcal, zoo, tmp_path):

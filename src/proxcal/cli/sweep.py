@@ -8,7 +8,7 @@ import typer
 from proxcal import experiments
 from proxcal.cli import _options as options
 from proxcal.cli._seeds import numbers
-from proxcal.cli._terminal import progress, stdout
+from proxcal.cli._terminal import progress, say, stdout
 from proxcal.cli._zoo import print_left_out, print_zoo
 from proxcal.cli._zoo_figures import check_folder, draw
 
@@ -57,21 +57,25 @@ def sweep(
     """Measure proximity bias and calibration errors of many models. Stopped whenever, it resumes from its output."""
     if figures is not None:
         check_folder(figures, force)
-    with progress() as move:
-        result = experiments.sweep(
-            files,
-            bases="all" if base == ["all"] else base or ["temperature"],
-            seeds=numbers(seeds),
-            fraction=fraction,
-            paper=paper,
-            prefix=prefix,
-            metadata=metadata,
-            output=output,
-            overwrite=force,
-            jobs=jobs,
-            progress=move,
-            **options.settings(informed, rows, neighbors, metric, no_normalize),
-        )
+    try:
+        with progress() as move:
+            result = experiments.sweep(
+                files,
+                bases="all" if base == ["all"] else base or ["temperature"],
+                seeds=numbers(seeds),
+                fraction=fraction,
+                paper=paper,
+                prefix=prefix,
+                metadata=metadata,
+                output=output,
+                overwrite=force,
+                jobs=jobs,
+                progress=move,
+                **options.settings(informed, rows, neighbors, metric, no_normalize),
+            )
+    except KeyboardInterrupt:
+        say(f"interrupted: {output} keeps what is done; the same command, without --force, resumes")
+        raise
     drawn = [] if figures is None else draw(result, figures, force)
     if as_json:
         typer.echo(result.to_json())

@@ -8,6 +8,7 @@ a file holds is known by its SHA-256, not by its name or its date.
 import hashlib
 import json
 import os
+import signal
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -196,13 +197,21 @@ def _units(known: Sequence[_File], seeds: Sequence[int], plan: _Plan, done: set[
 
 def _in_processes(units: Sequence[_Unit], plan: _Plan, jobs: int) -> Iterator[list[SweepRecord]]:
     """Each unit's rows, as they come. Of one job all is done here; else its threads are its share of the processors."""
-    work = partial(_run, plan)
     if jobs == 1:
-        yield from map(work, units)
+        yield from map(partial(_run, plan), units)
         return
-    with joblib.parallel_config("loky", inner_max_num_threads=max(1, joblib.cpu_count() // jobs)):
+    work = partial(_run_apart, plan)
+    n_threads = max(1, joblib.cpu_count() // jobs)
+    with joblib.parallel_config("loky", inner_max_num_threads=n_threads), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)  # joblib's, of those that an interrupt cancels
         parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
         yield from parallel(joblib.delayed(work)(unit) for unit in units)
+
+
+def _run_apart(plan: _Plan, unit: _Unit) -> list[SweepRecord]:
+    """In a process of its own, which leaves Ctrl-C, sent to all processes of a terminal, to the one that ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _run(plan, unit)
 
 
 def _run(plan: _Plan, unit: _Unit) -> list[SweepRecord]:
