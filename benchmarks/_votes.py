@@ -5,12 +5,17 @@ own calibration samples it is too sure.
 """
 
 import importlib.util
+import tempfile
+import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from _base import timed
 
-from proxcal.base import make_base
+from proxcal import Proximity
+from proxcal.base import NeighborVotes, TemperatureScaling, make_base
 from proxcal.base._cross_fitting import held_out_blocks
 from proxcal.procal import Calibrated, ProCal
 
@@ -69,3 +74,33 @@ def show_by_file(files: list[str], losses: dict[str, np.ndarray], accuracy: dict
             f"| {name:{width}} | {' | '.join(cells)} | {(change < 0).sum()} of {len(files)} | {change.max():+.4f}"
             f" | {accurate:+.2f} |"
         )
+
+
+def speed(calibration: tuple[Any, Any, Any], test: tuple[Any, Any, Any]) -> dict[str, float]:
+    """Fit and apply beyond the neighbour search, beside temperature scaling; what fit allocates at its peak; and what
+    a saved calibrator holds beside the features. Both arguments are logits, labels and features, of which the search,
+    not timed here, sees 64 columns."""
+    logits, labels, features = calibration[0], calibration[1], calibration[2][:, :64]
+    search = Proximity(n_neighbors=50).fit(features)
+    among, found = search.neighbors(), search.neighbors(test[2][:, :64])
+    temperature, plain = timed(lambda: TemperatureScaling().fit_with(logits, labels))
+    fit, votes = timed(lambda: NeighborVotes().fit_with(logits, labels, among))
+    apply_temperature, _ = timed(lambda: list(plain.blocks(test[0])))
+    apply, _ = timed(lambda: list(votes.blocks(test[0], found)))
+    tracemalloc.start()
+    NeighborVotes().fit_with(logits, labels, among)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    with tempfile.TemporaryDirectory() as folder:
+        saved = ProCal(base="neighbor-votes", informed=None, n_neighbors=50)
+        saved.proximity_, saved.base_, saved.n_classes_ = search, votes, logits.shape[1]
+        saved.save(Path(folder) / "votes.proxcal")
+        size = (Path(folder) / "votes.proxcal").stat().st_size
+    return {
+        "seconds, fit": fit,
+        "seconds, fit of temperature scaling": temperature,
+        "seconds, apply": apply,
+        "seconds, apply of temperature scaling": apply_temperature,
+        "fit's peak as a share of the logits": peak / logits.nbytes,
+        "megabytes saved beside the features": (size - features.nbytes) / 1e6,
+    }

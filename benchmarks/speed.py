@@ -18,6 +18,7 @@ from typing import Any
 
 import _base
 import _density_ratio
+import _votes
 import numpy as np
 
 import proxcal as px
@@ -225,6 +226,7 @@ BENCHMARKS: dict[str, Callable[[], dict[str, float]]] = {
     "temperature": _base.temperature,
     "multi-isotonic": _base.multi_isotonic,
     "bases": _base.every_base,
+    "neighbour votes": lambda: _votes.speed(workload(0), workload(1)),
     "metrics": metrics,
     "intervals": intervals,
     "whole": whole,

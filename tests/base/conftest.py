@@ -38,10 +38,11 @@ def dense_votes() -> Callable[..., NDArray[np.float64]]:
         for i in range(n):
             found = zip(neighbors.indices[i][:50], neighbors.distances[i][:50], strict=True)
             for rank, (j, distance) in enumerate(found):
-                votes[0, i, references.labels[j]] += rank < 10
-                votes[1, i, references.labels[j]] += 1
-                votes[2, i, references.labels[j]] += np.exp(-((2 * distance / bandwidth) ** 2))
-                votes[3, i] += np.exp(-((distance / bandwidth) ** 2)) * remembered[j]
+                weight = np.exp(-((distance / bandwidth) ** 2))
+                votes[0, i, references.labels[j]] += weight * (rank < 10)
+                votes[1, i, references.labels[j]] += weight
+                votes[2, i, references.labels[j]] += weight**4
+                votes[3, i] += weight * remembered[j]
         labelled, expected = np.tile(label_counts, (n, 1)), np.tile(expected_counts, (n, 1))
         if own is not None:  # the samples are these references: none has a share in its own intercept
             labelled[np.arange(n), references.labels[own]] -= 1

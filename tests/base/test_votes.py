@@ -24,8 +24,8 @@ def test_votes_are_counts_written_slowly(seed, n_classes, k):
     slow = np.zeros((4, 7, n_classes))
     for i in range(7):
         for rank, (j, d) in enumerate(zip(neighbors.indices[i][:50], neighbors.distances[i][:50], strict=True)):
-            slow[0, i, references.labels[j]] += rank < 10
-            slow[1, i, references.labels[j]] += 1
+            slow[0, i, references.labels[j]] += np.exp(-((d / 0.7) ** 2)) * (rank < 10)
+            slow[1, i, references.labels[j]] += np.exp(-((d / 0.7) ** 2))
             slow[2, i, references.labels[j]] += np.exp(-((2 * d / 0.7) ** 2))
             for c, p in zip(references.classes[j], references.probs[j], strict=True):
                 slow[3, i, c] += np.exp(-((d / 0.7) ** 2)) * p

@@ -1,12 +1,13 @@
 """What a row's neighbours say of each class, where they say anything.
 
-    ten        labels among the 10 nearest, counted
-    fifty      labels among the 50 nearest, counted
-    close      the same 50, each weighing exp(−(2d/h)²)
-    expected   the probabilities the model gave to the same 50, each weighing exp(−(d/h)²)
+    ten        labels among the 10 nearest, each weighing exp(−(d/h)²)
+    fifty      labels among the 50 nearest, weighing the same
+    close      labels among the 50, each weighing exp(−(2d/h)²)
+    expected   the probabilities the model gave to the 50, each weighing exp(−(d/h)²)
 
 with h the median distance among calibration samples. `expected` is what the labels are compared with: where they say no
-more than the model expected there, votes should change nothing.
+more than the model expected there, votes should change nothing. Far references say little: labels merely counted did as
+well on samples like the calibration set, but made the model surer of what lies outside it.
 
 A vote v enters as log(v + ⅕), less log ⅕, which a softmax does not see: so it is 0 for every class without a vote, and
 of C classes a row keeps only the few dozen touched. The ⅕ is the same for all classes: a rare class, once voted for,
@@ -70,10 +71,11 @@ def counted(neighbors: Neighbors, references: References, bandwidth: float, n_cl
     expected = row[:, :, None] + references.classes[far.indices]
     weights: Array = references.probs[far.indices] * closeness[:, :, None]
 
-    def total(places: Ints, weights: Array | None = None) -> Array:
-        return np.bincount(places.ravel(), None if weights is None else weights.ravel(), minlength=n * n_classes)
+    def total(places: Ints, weights: Array) -> Array:
+        return np.bincount(places.ravel(), weights.ravel(), minlength=n * n_classes)
 
-    return [total(labels[:, :NEAR]), total(labels), total(labels, closeness**4), total(expected, weights)]
+    ten = total(labels[:, :NEAR], closeness[:, :NEAR])
+    return [ten, total(labels, closeness), total(labels, closeness**4), total(expected, weights)]
 
 
 def touched(counts: list[Array]) -> Ints:
