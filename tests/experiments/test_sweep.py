@@ -171,25 +171,36 @@ KILLER = """
 """
 
 
-@pytest.mark.parametrize(
-    ("target", "call", "rows"),
-    [
-        ("os.fsync", 4, 9),  # the header's, then one a unit: the third unit's rows are written
-        ("os.replace", 2, 18),  # of the sorted file, when all is done
-        ("sweep.bias_test", 5, 3),  # in the second unit
-    ],
-)
+MOMENTS = {  # the call that is the last, and the rows that are then in the file
+    "os.fsync": (4, 9),  # the header's, then one a unit: the third unit's rows are written
+    "os.replace": (2, 18),  # of the sorted file, when all is done
+    "sweep.bias_test": (5, 3),  # in the second unit
+}
+
+
+@pytest.fixture(scope="module")
+def killed(zoo, tmp_path_factory):
+    """What sweeps killed at each of these moments left in their file."""
+    folder, running = tmp_path_factory.mktemp("killed"), {}
+    for target, (call, _) in MOMENTS.items():
+        named = {"files": [str(path) for path in zoo], "output": str(folder / f"{target}.csv")}
+        script = textwrap.dedent(KILLER.format(target=target, call=call, **named))
+        running[target] = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    for process in running.values():
+        _, err = process.communicate()
+        assert process.returncode == -signal.SIGKILL, err
+    return {target: (folder / f"{target}.csv").read_bytes() for target in MOMENTS}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
-def test_killed_and_resumed_it_is_as_if_nothing_had_happened(zoo, uninterrupted, tmp_path, worked, target, call, rows):
-    output = tmp_path / "r.csv"
-    files = [str(path) for path in zoo]
-    script = textwrap.dedent(KILLER.format(target=target, call=call, files=files, output=str(output)))
-    killed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert len(whole_rows(output.read_bytes())) == rows
+def test_killed_and_resumed_it_is_as_if_nothing_had_happened(zoo, uninterrupted, killed, tmp_path, worked, moment):
+    output, (_, n_rows) = tmp_path / "r.csv", MOMENTS[moment]
+    output.write_bytes(killed[moment])
+    assert len(whole_rows(killed[moment])) == n_rows
     px.sweep(zoo, output=output, **QUICK)
     assert output.read_bytes() == uninterrupted
-    assert sum(len(calibrators) for *_, calibrators in worked) == 18 - rows
+    assert sum(len(calibrators) for *_, calibrators in worked) == 18 - n_rows
 
 
 def test_what_is_done_is_not_done_again(zoo, uninterrupted, tmp_path, worked):
