@@ -52,6 +52,15 @@ def test_legend_says_in_words_what_was_found(samples, legend_texts):
     assert band == "Shaded: 95 % of calibrated models stay inside"
 
 
+def test_the_figure_grows_with_the_legend(samples, assert_readable):
+    heights = []
+    for n in (1, 12):
+        display = CumulativeDisplay.from_predictions({f"calibrator {i}": samples[0] for i in range(n)}, *samples[1:])
+        assert_readable(display.figure_)
+        heights.append(display.ax_.get_window_extent().height)
+    assert heights[1] == pytest.approx(heights[0], rel=0.1)
+
+
 @pytest.mark.parametrize("width", [4, 8])
 def test_nothing_overlaps_and_nothing_is_cut_off(samples, width, assert_readable):
     ax = Figure(figsize=(width, 4), layout="constrained").add_subplot()

@@ -77,6 +77,16 @@ def test_a_model_that_a_calibrator_lacks_leaves_a_gap(zoo):
     assert np.isnan(next(iter(lines.values())).get_xdata()).sum() == 1
 
 
+def test_long_names_lose_their_middle_and_leave_room(zoo, assert_readable):
+    records = [
+        record | {"model": f"vit_large_patch14_clip_336.openai_ft_in12k_in1k_{record['model']}"} for record in zoo
+    ]
+    display = ErrorByModelDisplay.from_results(records)
+    assert display.ax_.get_yticklabels()[-1].get_text() == "vit_large_patch14_c…in1k_ViT-1 (0.770)"
+    assert_readable(display.figure_)
+    assert display.ax_.get_window_extent().width > display.figure_.bbox.width / 2
+
+
 @pytest.mark.parametrize("n", [1, 6, MOST_NAMES, 500])
 @pytest.mark.parametrize("width", [4, None])
 def test_nothing_overlaps_and_nothing_is_cut_off(zoo, n, width, assert_readable):

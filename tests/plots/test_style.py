@@ -6,9 +6,14 @@ import pytest
 from proxcal.plots._style import STYLES, styles
 
 
-def test_no_style_comes_twice_in_seven_rounds():
-    drawn = [(style["color"], style["marker"]) for style in styles(len(STYLES) ** 2)]
+@pytest.mark.parametrize("look", ["marker", "linestyle"])
+def test_no_colour_comes_twice_with_the_same_marker_or_line_in_seven_rounds(look):
+    drawn = [(style["color"], style[look]) for style in styles(len(STYLES) ** 2)]
     assert len(set(drawn)) == len(STYLES) ** 2
+
+
+def test_the_first_styles_differ_in_colour_marker_and_line():
+    assert styles(len(STYLES)) == list(STYLES)
 
 
 @pytest.mark.parametrize(("module", "unloaded"), [("proxcal", "matplotlib"), ("proxcal.plots", "matplotlib.pyplot")])

@@ -14,7 +14,7 @@ from matplotlib.patheffects import withStroke
 
 from proxcal._validation import Floats, check_choice
 from proxcal.plots._records import Results, Row, rows
-from proxcal.plots._style import NOISE_FLOOR, Style, legend_below, styles, uncluttered
+from proxcal.plots._style import LABEL_WIDTH, NOISE_FLOOR, Style, legend_below, styles, uncluttered
 
 METRICS = {
     "ece": "Expected calibration error (ECE)",
@@ -99,9 +99,9 @@ def draw_floors(ax: Axes, floors: Floats, position: Floats) -> None:
         ax.plot(floors, position, **FLOOR)
 
 
-def label_error(ax: Axes, xlabel: str, name: str | None) -> None:
+def label_error(ax: Axes, xlabel: str, name: str | None, label_width: float = LABEL_WIDTH) -> None:
     uncluttered(ax)
     ax.set(xlabel=xlabel, title=name or "")
     ax.grid(axis="x", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
-    legend_below(ax, lines=2 + xlabel.count("\n"))
+    legend_below(ax, lines=2 + xlabel.count("\n"), label_width=label_width)

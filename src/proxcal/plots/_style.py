@@ -32,14 +32,19 @@ LAST = (NOISE_FLOOR, FAINT)
 FAINTNESS = 0.35
 PARTS = {2: "half", 3: "third", 4: "quarter", 5: "fifth", 10: "tenth"}
 MOST_TICKS = 10
+LEGEND_LINE = 0.19  # inches
 LABEL_WIDTH = 0.5  # inches: tick labels and label of a y axis
 TEXT_HEIGHT = 18 / 72  # inches: a line of tick labels, or the axis label
 
 
 def styles(n: int) -> list[Style]:
-    """As many styles; where the colours have all been used, the next round has other markers to them."""
-    rounds = [(i, (i + i // len(STYLES)) % len(STYLES)) for i in range(n)]
-    return [STYLES[i % len(STYLES)] | {"marker": STYLES[marker]["marker"]} for i, marker in rounds]
+    """As many styles; where the colours have all been used, the next round has other markers and lines to them."""
+    return [_style(i % len(STYLES), i // len(STYLES)) for i in range(n)]
+
+
+def _style(i: int, turn: int) -> Style:
+    marker, linestyle = (STYLES[(i + step * turn) % len(STYLES)] for step in (1, 2))
+    return {"color": STYLES[i]["color"], "marker": marker["marker"], "linestyle": linestyle["linestyle"]}
 
 
 def part(n_groups: int) -> str:
@@ -93,13 +98,20 @@ def legend_entries(ax: Axes) -> dict[str, Any]:
     return {label: entries[label] for label in sorted(entries, key=LAST.__contains__)}
 
 
-def legend_below(ax: Axes, entries: Mapping[str, Any] | None = None, *, lines: float = 2, n_columns: int = 1) -> None:
+def legend_below(
+    ax: Axes,
+    entries: Mapping[str, Any] | None = None,
+    *,
+    lines: float = 2,
+    label_width: float = LABEL_WIDTH,
+    n_columns: int = 1,
+) -> None:
     """The legend below as many lines of text under `ax`, tick labels and axis label among them.
 
-    It begins under the y axis's label, so that it fits a narrow page.
+    It begins under the y axis's labels, so that it fits a narrow page.
     """
     entries = legend_entries(ax) if entries is None else entries
-    below = ax.transAxes + ScaledTranslation(-LABEL_WIDTH, -lines * TEXT_HEIGHT, ax.figure.dpi_scale_trans)
+    below = ax.transAxes + ScaledTranslation(-label_width, -lines * TEXT_HEIGHT, ax.figure.dpi_scale_trans)
     ax.legend(
         entries.values(),
         entries.keys(),

@@ -17,11 +17,11 @@ from scipy.optimize import brentq
 from proxcal._validation import Ints
 from proxcal.metrics.cumulative import CumulativeDifference, cumulative_difference, maximum_exceeds
 from proxcal.plots._calibrators import ByName, by_calibrator
-from proxcal.plots._style import REFERENCE, Style, axes_or_new, legend_below, styles, uncluttered
+from proxcal.plots._style import LEGEND_LINE, REFERENCE, Style, axes_or_new, legend_below, styles, uncluttered
 
 LEVEL = 0.95
 BAND = brentq(lambda x: maximum_exceeds(x) - (1 - LEVEL), 1, 5)  # in units of scale
-BAND_STYLE: Style = {"facecolor": "0.55", "alpha": 0.12, "linewidth": 0}
+BAND_STYLE: Style = {"facecolor": "0.93", "linewidth": 0, "zorder": 0}
 BAND_LABEL = f"Shaded: {LEVEL:.0%} of calibrated models stay inside".replace("%", " %")
 MAX_POINTS = 1000  # a line, beside its extremes: more than there are pixels across
 
@@ -52,7 +52,7 @@ class CumulativeDisplay:
         return cls(curves, name=name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        ax = axes_or_new(ax, (6, 4.6))
+        ax = axes_or_new(ax, (6, 3.8 + LEGEND_LINE * (1 + len(self.curves))))
         for draw in (_draw_line, _draw_band):
             for (key, curve), style in zip(self.curves, styles(len(self.curves)), strict=True):
                 draw(ax, key, curve, {"color": style["color"], "linestyle": style["linestyle"]})

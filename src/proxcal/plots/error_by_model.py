@@ -13,10 +13,12 @@ from matplotlib.axes import Axes
 from proxcal._validation import Floats
 from proxcal.plots._errors import METRICS, Method, draw_floors, error_rows, label_error, means, methods, pairs
 from proxcal.plots._records import Results, Row
-from proxcal.plots._style import Style, axes_or_new
+from proxcal.plots._style import LABEL_WIDTH, LEGEND_LINE, Style, axes_or_new
 
 MOST_NAMES = 40  # models whose names find room
-ROW_HEIGHT, PAIR_HEIGHT, LEGEND_HEIGHT = 0.34, 0.14, 0.2  # inches; the legend's is that of a line
+ROW_HEIGHT, PAIR_HEIGHT = 0.34, 0.14  # inches
+LONGEST_NAME = 30  # characters
+CHARACTER, MOST_LABEL_WIDTH = 0.055, 1.6  # inches: of the small letters, and of labels with a legend below them
 LEAST_HEIGHT, MOST_HEIGHT = 2.2, 9.0
 LINE: Style = {"linewidth": 1.0, "alpha": 0.7}
 THIN: Style = {"linewidth": 0.5, "alpha": 0.3}
@@ -49,8 +51,9 @@ class ErrorByModelDisplay:
         calibrators = methods(self.records)
         ax = axes_or_new(ax, (6, _height(len(models), calibrators)))
         _draw(ax, self.records, models, calibrators)
-        _label_models(ax, models, accuracy)
-        label_error(ax, METRICS[self.metric], self.name)
+        labels = _label_models(ax, models, accuracy)
+        label_width = LABEL_WIDTH + CHARACTER * max(map(len, labels))
+        label_error(ax, METRICS[self.metric], self.name, min(label_width, MOST_LABEL_WIDTH))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -59,7 +62,7 @@ def _height(n_models: int, calibrators: Sequence[Method]) -> float:
     """Inches that the rows take, and below them the legend, a line a calibrator and one for the noise floor."""
     row = max(ROW_HEIGHT, PAIR_HEIGHT * (1 + max(method.pair for method in calibrators)))
     rows = float(np.clip(1 + row * (n_models + 0.4), LEAST_HEIGHT, MOST_HEIGHT))
-    return rows + LEGEND_HEIGHT * (1 + len(calibrators))
+    return rows + LEGEND_LINE * (1 + len(calibrators))
 
 
 def _draw(ax: Axes, records: Sequence[Row], models: Sequence[str], calibrators: Sequence[Method]) -> None:
@@ -91,12 +94,23 @@ def _rows(models: Sequence[str], method: Method, calibrators: Sequence[Method]) 
     return np.arange(float(len(models))) + SPREAD * (middle - method.pair) / n_pairs
 
 
-def _label_models(ax: Axes, models: Sequence[str], accuracy: dict[str, float]) -> None:
+def _label_models(ax: Axes, models: Sequence[str], accuracy: dict[str, float]) -> list[str]:
     ax.set_ylim(-0.7, len(models) - 0.3)
     if len(models) <= MOST_NAMES:
-        ax.set_yticks(range(len(models)), [f"{model} ({accuracy[model]:.3f})" for model in models])
+        rows = np.arange(len(models))
+        labels = [f"{_in_short(model)} ({accuracy[model]:.3f})" for model in models]
         ax.set_ylabel("Model (accuracy)")
     else:
-        shown = np.unique(np.linspace(0, len(models) - 1, 6).round().astype(np.intp))
-        ax.set_yticks(shown, [f"{accuracy[models[i]]:.3f}" for i in shown])
+        rows = np.linspace(0, len(models) - 1, 6).round().astype(np.intp)
+        labels = [f"{accuracy[models[int(row)]]:.3f}" for row in rows]
         ax.set_ylabel(f"Accuracy of {len(models)} models, one a row")
+    ax.set_yticks(rows, labels, fontsize="small")
+    return labels
+
+
+def _in_short(name: str) -> str:
+    """Long names without their middle: how they begin says most, and how they end tells them apart."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    n_last = LONGEST_NAME // 3
+    return f"{name[: LONGEST_NAME - n_last - 1]}…{name[-n_last:]}"

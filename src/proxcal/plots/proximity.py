@@ -16,6 +16,7 @@ from proxcal._validation import Bools, Floats, check_integer
 from proxcal.bias.groups import ProximityGroups, proximity_groups
 from proxcal.plots._calibrators import ByName, Samples, by_calibrator
 from proxcal.plots._style import (
+    LEGEND_LINE,
     Style,
     axes_or_new,
     draw_accuracy,
@@ -71,7 +72,7 @@ class ProximityDisplay:
         return cls([_curve(name, n_bins, samples) for name, samples in calibrators.items()], name=name).plot(ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        ax = axes_or_new(ax, (6, 4.6))
+        ax = axes_or_new(ax, (6, 3.8 + LEGEND_LINE * (1 + len(self.curves))))
         position = np.arange(1.0, len(self.curves[0].groups.count) + 1)
         for curve, style in zip(self.curves, styles(len(self.curves)), strict=True):
             ax.plot(position, curve.groups.confidence, **style | HOLLOW, label=curve.label)

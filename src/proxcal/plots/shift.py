@@ -15,11 +15,11 @@ from matplotlib.axes import Axes
 from proxcal._validation import Floats
 from proxcal.plots._errors import METRICS, Method, draw_floors, error_rows, label_error, means, methods, pairs
 from proxcal.plots._records import Results, Row
-from proxcal.plots._style import Style, axes_or_new
+from proxcal.plots._style import LEGEND_LINE, Style, axes_or_new
 
 HATCHES = ("////", "\\\\\\\\", "xxxx", "....", "||||", "----", "++++")
 GAP, GAP_OF_SHIFTS = 1.0, 0.7  # between groups, and more where the shift changes, in bars
-BAR_HEIGHT, HEIGHT_OF_REST = 0.15, 2.2  # inches
+BAR_HEIGHT, HEIGHT_OF_REST = 0.15, 1.4  # inches
 Group = tuple[str, str | None]
 
 
@@ -68,7 +68,7 @@ class ShiftDisplay:
         series = _reductions(self.records, groups) if self.reduction else _errors(self.records, groups)
         first = _first_bars(groups, len(series))
         extent = first[-1] + len(series)
-        ax = axes_or_new(ax, (6, HEIGHT_OF_REST + BAR_HEIGHT * extent))
+        ax = axes_or_new(ax, (6, HEIGHT_OF_REST + BAR_HEIGHT * extent + LEGEND_LINE * (1 + len(series))))
         for place, each in enumerate(series):
             ax.barh(first + place, each.length, 0.9, **each.look, label=each.label)
         for place, each in enumerate(series):
