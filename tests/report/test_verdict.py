@@ -54,21 +54,24 @@ def test_with_one_proximity_there_is_only_an_overall_error():
     assert "Overall, confidence is wrong" in judge(BIAS, None, Along(0.1, 0.001, 1)).text
 
 
+NONE = of(bias_index=0.01, low=-0.02, high=0.04, p_value=0.5)
+
+
 @pytest.mark.parametrize(
-    ("after", "corrected", "words"),
+    ("verdicts", "words"),
     [
+        ((of(), of(), NONE), "Proximity bias found in it and after TS; none found after ProCal."),
+        ((of(), NONE, NONE), "Proximity bias found in it; none found after TS and after ProCal."),
+        ((NONE, of(), NONE), "No proximity bias found in it; bias found after TS; none found after ProCal."),
+        ((NONE,) * 3, "No proximity bias found in it and after TS and after ProCal."),
         (
-            of(bias_index=0.01, low=-0.02, high=0.04, p_value=0.5),
-            True,
-            "Proximity bias found; none is found after ProCal.",
+            (of(), judge(None, "x", ALONG), of(bias_index=-0.1)),
+            "Proximity bias found in it; nothing can be concluded after TS; reverse bias found after ProCal.",
         ),
-        (of(), True, "Proximity bias found, before and after ProCal."),
-        (of(), False, "Proximity bias found; ProCal leaves the confidence as it is."),
-        (judge(None, "x", ALONG), True, "Proximity bias found; after ProCal it cannot be concluded."),
     ],
 )
-def test_the_summary_is_of_before_and_after(after, corrected, words):
-    assert summarize(of(), after, corrected) == words
+def test_the_summary_leaves_no_verdict_out(verdicts, words):
+    assert summarize(dict(zip(("in it", "after TS", "after ProCal"), verdicts, strict=True))) == words
 
 
 @pytest.mark.parametrize(("share", "shown"), [(0.1234, "12.3"), (-0.05, "−5.0"), (-0.0001, "0.0"), (0, "0.0")])

@@ -15,7 +15,7 @@ from proxcal.experiments import SEEDS
 
 PAGE = Path("audit.html")
 NAMES = {"model": "model", "base": "base", "ours": "ProCal"}
-LEGEND = "model: as it is; base: after the base calibrator; ProCal: that, corrected by proximity."
+LEGEND = "accuracy, model: as it is; base: after the base calibrator; ProCal: that, corrected by proximity."
 
 
 def audit(

@@ -70,12 +70,10 @@ def audit(
     """
     move = progress or (lambda done, total, what: None)
     move(0, N_STEPS, "reading")
+    at_random = {"seed": seed, "fraction": fraction} if calibration is None else {}
     whole = Source.of(predictions, prefix=prefix, ids=ids, images=images)
-    at_random: dict[str, Any] = {} if calibration is not None else {"seed": seed, "fraction": fraction}
-    sources = (
-        _halves(whole, **at_random)
-        if calibration is None
-        else {"calibration": Source.of(calibration, prefix=prefix), "test": whole}
+    sources = _calibration_and_test(
+        whole, None if calibration is None else Source.of(calibration, prefix=prefix), at_random
     )
     if train is not None:
         sources["train"] = Source.of(train, prefix=prefix if train_prefix is None else train_prefix)
@@ -87,22 +85,24 @@ def audit(
         move(N_STEPS - 1, N_STEPS, "comparing")
         found = _facts(sources, pairs, stages, n_resamples)
     given = {"calibration": calibration, "train": train, "train_prefix": train_prefix, "ids": ids, "images": images}
-    given |= at_random | {"prefix": prefix or None, "base": base, "paper": paper or None}
-    given["n_resamples"] = n_resamples if n_resamples != N_RESAMPLES else None
-    given = {name: value for name, value in given.items() if value is not None} | settings
+    given |= {"prefix": prefix or None, "n_resamples": None if n_resamples == N_RESAMPLES else n_resamples}
+    given = {name: value for name, value in given.items() if value is not None} | at_random | {"base": base}
     return Audit(
         **found,
         stages=stages,
         limits=limits(stages, len(sources["calibration"].rows), list(dict.fromkeys(warned))),
         settings=at_random | {"paper": paper, "n_resamples": n_resamples} | _parameters(pairs["base"].calibrator),
         versions=versions(),
-        command=command(predictions, given),
+        command=command(predictions, given | ({"paper": True} if paper else {}) | settings),
     )
 
 
-def _halves(whole: Source, seed: int, fraction: float) -> dict[str, Source]:
-    check_integer("seed", seed, at_least=0)
-    first, second = split_rows(len(whole.rows), fraction, seed)
+def _calibration_and_test(whole: Source, calibration: Source | None, at_random: Mapping[str, Any]) -> dict[str, Source]:
+    """Two random parts of the whole, or the whole to be judged where calibration samples are given."""
+    if calibration is not None:
+        return {"calibration": calibration, "test": whole}
+    check_integer("seed", at_random["seed"], at_least=0)
+    first, second = split_rows(len(whole.rows), at_random["fraction"], at_random["seed"])
     return {"calibration": whole.take(first), "test": whole.take(second)}
 
 
@@ -154,15 +154,23 @@ def _facts(
     calibrator, (before, after) = pairs["base"].calibrator, stages[-2:]
     sizes = {name: len(source.rows) for name, source in sources.items()}
     return {
-        "summary": summarize(before.verdict, after.verdict, calibrator.informed_ is not None),
+        "summary": _summary(stages, calibrator.informed_ is not None),
         "comparison": compare(before.outcome, after.outcome, n_resamples),
         "correction": {"informed": informed_name(calibrator), **(calibrator.selection_ or {})},
         "accuracy_change": getattr(calibrator.base_, "accuracy_change_", None),
         "overconfident": most_overconfident(sources["test"], stages),
         "overfitting": _overfitting(sources, pairs),
         "samples": sizes | {"classes": calibrator.n_classes_, "wrong": int((~before.outcome.correct).sum())},
-        "sources": [{"part": name, "file": source.path, "sha256": source.sha256} for name, source in sources.items()],
+        "sources": {name: {"file": source.path, "sha256": source.sha256} for name, source in sources.items()},
     }
+
+
+def _summary(stages: Sequence[Stage], corrected: bool) -> str:
+    """Of every stage, but the last where it is the one before."""
+    told = stages if corrected else stages[:-1]
+    places = {f"in the {stage.lower_title}" if stage.title == AS_IS else stage.lower_title: stage for stage in told}
+    summary = summarize({place: stage.verdict for place, stage in places.items()})
+    return summary if corrected else f"{summary} ProCal leaves the confidence as it is."
 
 
 def _overfitting(sources: Mapping[str, Source], pairs: Mapping[str, Pair]) -> OverfittingByProximity | None:

@@ -5,6 +5,7 @@ kept beside the facts and left out of the JSON.
 """
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -135,7 +136,7 @@ class Audit:
     limits: Sequence[str]
     samples: Mapping[str, int]
     settings: Mapping[str, Any]
-    sources: Sequence[Mapping[str, Any]]
+    sources: Mapping[str, Mapping[str, str | None]]
     versions: Mapping[str, str]
     command: str
 
@@ -172,4 +173,5 @@ def _plain(value: Any) -> Any:
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    return value.tolist() if hasattr(value, "tolist") else value
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

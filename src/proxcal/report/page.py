@@ -81,14 +81,15 @@ def _samples(audit: Audit) -> Markup:
 
 
 def _repeat(audit: Audit) -> Markup:
-    inputs = [[each["part"], each["file"] or "in memory", _hash(each["sha256"])] for each in audit.sources]
+    settings = [[name, "not set" if value is None else value] for name, value in audit.settings.items()]
+    inputs = [[part, each["file"] or "in memory", _hash(each["sha256"])] for part, each in audit.sources.items()]
     return join(
         [
             element("pre", element("code", audit.command)),
             table("The data", ["Part", "File", "SHA-256"], inputs, of_text=[1, 2]),
             element(
                 "div",
-                table("Settings", ["Setting", "Value"], list(audit.settings.items()), of_text=[1]),
+                table("Settings", ["Setting", "Value"], settings, of_text=[1]),
                 table("Versions", ["Package", "Version"], list(audit.versions.items()), of_text=[1]),
                 class_="figures",
             ),

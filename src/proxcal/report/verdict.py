@@ -5,6 +5,9 @@ the interval excludes any bias of more than 10 points. Else nothing can be concl
 or there is no test at all. Whatever it is, the second test, which needs no pairs, is told beside it.
 """
 
+from collections.abc import Mapping
+from itertools import groupby
+
 from proxcal.report.facts import Along, Bias, Status, Verdict
 
 LEVEL = 0.05
@@ -12,17 +15,17 @@ LARGE = 0.10
 PARTS = {3: "third", 5: "fifth"}
 UNKNOWN = "Cannot be concluded"
 
-BEFORE: dict[Status, str] = {
+FIRST: dict[Status, str] = {
     "bias": "Proximity bias found",
     "reverse bias": "Reverse proximity bias found",
     "none found": "No proximity bias found",
     "inconclusive": "Whether there is proximity bias cannot be concluded",
 }
-AFTER: dict[Status, str] = {
-    "bias": "there is bias after ProCal",
-    "reverse bias": "there is reverse bias after ProCal",
-    "none found": "none is found after ProCal",
-    "inconclusive": "after ProCal it cannot be concluded",
+LATER: dict[Status, str] = {
+    "bias": "bias found",
+    "reverse bias": "reverse bias found",
+    "none found": "none found",
+    "inconclusive": "nothing can be concluded",
 }
 
 
@@ -50,14 +53,13 @@ def _of_test(bias: Bias | None, reason: str | None) -> tuple[Status, str, str]:
     return "none found", "No bias found", f"{seen} More than {points(excluded)} points either way is excluded."
 
 
-def summarize(before: Verdict, after: Verdict, corrected: bool) -> str:
-    """One sentence of both."""
-    if not corrected:
-        return f"{BEFORE[before.status]}; ProCal leaves the confidence as it is."
-    if before.status == after.status:
-        both = "and" if before.status in ("bias", "reverse bias") else "or"
-        return f"{BEFORE[before.status]}, before {both} after ProCal."
-    return f"{BEFORE[before.status]}; {AFTER[after.status]}."
+def summarize(verdicts: Mapping[str, Verdict]) -> str:
+    """One sentence of the verdicts at several places, such as "after ProCal"; equal neighbours together."""
+    said: list[str] = []
+    for status, places in groupby(verdicts, lambda place: verdicts[place].status):
+        found = (LATER if said else FIRST)[status]
+        said.append(f"{found} {' and '.join(places)}")
+    return f"{'; '.join(said)}."
 
 
 def certainty(bias: Bias) -> str:

@@ -28,7 +28,7 @@ def paragraphs(*texts: str) -> Markup:
 
 
 def subtitle(audit: Audit) -> str:
-    sizes, source = audit.samples, audit.sources[1]["file"]
+    sizes, source = audit.samples, audit.sources["test"]["file"]
     of = f"{source}: " if source else ""
     return (
         f"{of}{sizes['test']} test samples in {sizes['classes']} classes, {sizes['wrong']} of them predicted wrongly; "
@@ -136,7 +136,7 @@ def no_samples(audit: Audit) -> str:
 def overfitting(found: OverfittingByProximity) -> Iterator[str]:
     yield (
         "How much more often the model is right on what it was trained on than on held-out samples of equal proximity. "
-        "Where that is much, it has learned by heart, and its confidence there is too high."
+        "Where that is much, it has learned by heart, and its confidence there tends to be too high."
     )
     sure = f"95 % interval {points(found.excess_low)} to {points(found.excess_high)}"
     if found.excess_low > 0:
