@@ -28,7 +28,7 @@ them in the data (low proximity), and too low for those that have much: that is 
 and corrects it from what is known of a photograph's nearest neighbours. No answer of the network changes."""
 
 LEGEND = "identity: the network's own confidence; temperature: after temperature scaling; +ours: with proximity."
-NEXT = "On your own predictions: proxcal audit, proxcal evaluate, proxcal fit, proxcal apply (--help)."
+NEXT = "On your own predictions (each has --help):\nproxcal evaluate, proxcal audit, proxcal fit, proxcal apply."
 
 
 def demo(
