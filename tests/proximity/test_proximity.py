@@ -136,6 +136,30 @@ def test_the_distance_of_a_pair_does_not_depend_on_how_many_are_sought():
     np.testing.assert_array_equal(ten, twenty[:, :10])
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 999), st.sampled_from([1, 3, 40]), st.sampled_from([0.0, 1e4]), st.booleans(), st.integers(1, 12))
+def test_of_references_at_one_distance_the_first_are_taken(seed, d, offset, normalize, k):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, size=(200, d)) * rng.integers(1, 4, size=(200, 1)) + offset
+    x[rng.random(200) < 0.3] = x[0]
+    fitted = Proximity(normalize=normalize, chunk_size=int(rng.integers(1, 80))).fit(x)
+    q = np.concatenate([x[:20], x[:20] + rng.integers(0, 2, size=d)])
+    every, nearest = fitted.neighbors(q, k=len(x)), fitted.neighbors(q, k=k)
+    np.testing.assert_array_equal(nearest.indices, every.indices[:, :k])
+    np.testing.assert_array_equal(nearest.distances, every.distances[:, :k])
+    every, nearest = fitted.neighbors(k=len(x) - 1), fitted.neighbors(k=k)
+    np.testing.assert_array_equal(nearest.indices, every.indices[:, :k])
+
+
+@pytest.mark.parametrize("d", [9000, 20000])
+def test_the_distance_of_a_pair_is_the_same_in_wide_rows_too(d):
+    x, q = rows(20, d, dtype=np.float32), rows(5, d, seed=1, dtype=np.float32)
+    among_all = Proximity(n_neighbors=1, normalize=False).fit(x).neighbors(q, k=20)
+    among_few = Proximity(n_neighbors=1, normalize=False).fit(x[:7]).neighbors(q[2:3], k=7)
+    of_few = among_all.indices[2] < 7
+    np.testing.assert_array_equal(among_few.distances[0], among_all.distances[2][of_few])
+
+
 def test_a_row_of_zeros_stays_at_the_origin():
     x = np.vstack([np.zeros((1, 8)), rows(30)])
     np.testing.assert_allclose(Proximity(n_neighbors=3).fit(x).log_score(np.zeros((1, 8))), [-2 / 3])

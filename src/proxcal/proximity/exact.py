@@ -9,16 +9,21 @@ temporaries are bounded by the block and never n × m. Three things keep it righ
 - Near-duplicates in heaps, and features far longer than they differ, have keys that float32 cannot rank. A few more
   candidates than are sought make up for chance ties; the queries for which they are too few are searched again, with
   both sides moved and products in float64.
+- Of references at the same distance the first are taken, so the result is one, whatever blocks it was found in. Where
+  more are equal to the last bits than there are candidates, all of them are measured.
 - A sample is left out of its own neighbours by its index, never by its distance: duplicates are neighbours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from proxcal._validation import Array, Bools, Floats, Ints, row_blocks
-from proxcal.proximity.references import Neighbors, References, scaled, search_in_blocks, square_norms
+from proxcal.proximity._copies import copies_before
+from proxcal.proximity.references import CLOSE, Neighbors, References, scaled, search_in_blocks, square_norms
 
 Tiles = Iterator[tuple[slice, Array]]  # references, and for each query their keys ‖b‖²/2 − a·b
 
@@ -34,25 +39,53 @@ class ExactSearch:
     chunk_size: int
 
     def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
-        n_candidates = min(k + _SPARE, len(self.references.rows) - (own is not None))
-        complete = n_candidates == len(self.references.rows) - (own is not None)
+        def of(which: Ints) -> tuple[Array, Floats, int, Ints | None]:
+            return rows[which], scale[which], k, None if own is None else own[which]
+
+        found, doubtful = self._found(self._tiles, rows, scale, k, own)
+        if len(doubtful):
+            precise, tied = self._found(self._precise_tiles, *of(doubtful))
+            _replace(found, doubtful, precise)
+            if len(tied):
+                _replace(found, doubtful[tied], self._first_of_equals(*of(doubtful[tied])))
+        return found
+
+    def _found(
+        self, tiles: Callable[[Floats], Tiles], rows: Array, scale: Floats, k: int, own: Ints | None
+    ) -> tuple[Neighbors, Ints]:
+        """The nearest among a few candidates more than are sought, and the queries for which these may be too few."""
+        n_others = len(self.references.rows) - (own is not None)
+        n_candidates = min(k + _SPARE, n_others)
         doubtful = []
 
         def candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
-            keys, found = _smallest_of(self._tiles(moved), n_candidates, own)
-            doubtful.append(np.zeros(len(moved), np.bool_) if complete else self._doubtful(keys, k, moved))
+            keys, found = _smallest_of(tiles(moved), n_candidates, own)
+            all_are = n_candidates == n_others
+            doubtful.append(np.zeros(len(moved), np.bool_) if all_are else self._doubtful(keys, k, moved))
             return found
 
-        def precise_candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
-            return _smallest_of(self._precise_tiles(moved), n_candidates, own)[1]
-
         found = search_in_blocks(candidates, self.references, rows, scale, k, own, self.chunk_size)
-        again = np.flatnonzero(np.concatenate(doubtful))
-        if len(again):
-            of_again = rows[again], scale[again], k, None if own is None else own[again]
-            precise = search_in_blocks(precise_candidates, self.references, *of_again, self.chunk_size)
-            found.distances[again], found.indices[again] = precise.distances, precise.indices
-        return found
+        return found, np.flatnonzero(np.concatenate(doubtful))
+
+    def _first_of_equals(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
+        """The k nearest, all references being candidates whose keys float64 cannot tell from the k-th, but for those
+        with more than k copies before them."""
+
+        def candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
+            kth = _smallest_of(self._precise_tiles(moved), k, own)[0].max(axis=1)
+            limit = kth + 2 * self._noise(kth, moved, np.float64)
+            near = []
+            for tile, keys in self._precise_tiles(moved):
+                _leave_out(own, tile, keys)
+                columns = _columns((keys <= limit[:, None]) & (self._copies_before[tile] <= k))
+                near.append(np.where(columns < 0, columns, columns + tile.start))
+            return np.concatenate(near, axis=1)
+
+        return search_in_blocks(candidates, self.references, rows, scale, k, own, self.chunk_size)
+
+    @cached_property
+    def _copies_before(self) -> Ints:
+        return copies_before(self.references.rows)
 
     def tune(self, k: int) -> float:
         return 1.0
@@ -83,19 +116,25 @@ class ExactSearch:
 
     def _doubtful(self, keys: Array, k: int, moved: Floats) -> Bools:
         """Of each query, whether a reference that is no candidate may be nearer than the k-th: the last candidate's key
-        is not clear of the k-th's by what rounding may do to two keys.
-
-        A float32 product of d terms is off by ε √d ‖a‖ ‖b‖ at most in practice; who may compete lies no farther from
-        the mean than the query and its k-th together.
-        """
+        is not clear of the k-th's by what rounding may do to two keys."""
         ranked = np.partition(keys, (k - 1, keys.shape[1] - 1), axis=1).astype(np.float64)
         kth, last = ranked[:, k - 1], ranked[:, -1]
+        doubtful: Bools = last - kth <= 2 * self._noise(kth, moved, keys.dtype)
+        return doubtful
+
+    def _noise(self, kth: Floats, moved: Floats, dtype: DTypeLike) -> Floats:
+        """What rounding may do to the keys of those that compete with each query's k-th.
+
+        A product of d terms is off by ε √d ‖a‖ ‖b‖ at most in practice; who may compete lies no farther from the mean
+        than the query and its k-th together. In float64 the rounding of the distances measured counts too.
+        """
+        root_d = np.sqrt(moved.shape[1])
         length = np.sqrt(square_norms(moved))
         reach = length + np.sqrt(np.maximum(2 * kth + length**2, 0))
-        product = (2 + np.sqrt(moved.shape[1]) / 2) * length * (reach + np.linalg.norm(self.references.center))
-        noise = np.finfo(np.float32).eps * (product + reach**2)
-        doubtful: Bools = last - kth <= 2 * noise
-        return doubtful
+        product = (2 + root_d / 2) * length * (reach + np.linalg.norm(self.references.center))
+        unit = float(np.finfo(dtype).eps) * (1 if dtype == np.float32 else root_d / CLOSE)
+        noise: Floats = unit * (product + reach**2)
+        return noise
 
 
 def _smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
@@ -103,9 +142,7 @@ def _smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
     best_keys: Array = np.empty(0)
     best: Ints = np.empty(0, dtype=np.intp)
     for tile, keys in tiles:
-        if own is not None:
-            inside = np.flatnonzero((own >= tile.start) & (own < tile.stop))
-            keys[inside, own[inside] - tile.start] = np.inf
+        _leave_out(own, tile, keys)
         columns = _smallest(keys, k)
         some_keys, some = np.take_along_axis(keys, columns, axis=1), columns + tile.start
         if not best.size:
@@ -116,6 +153,25 @@ def _smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
             kept = np.argpartition(best_keys, k - 1, axis=1)[:, :k]
             best_keys, best = np.take_along_axis(best_keys, kept, axis=1), np.take_along_axis(best, kept, axis=1)
     return best_keys, best
+
+
+def _leave_out(own: Ints | None, tile: slice, keys: Array) -> None:
+    if own is not None:
+        inside = np.flatnonzero((own >= tile.start) & (own < tile.stop))
+        keys[inside, own[inside] - tile.start] = np.inf
+
+
+def _columns(chosen: Bools) -> Ints:
+    """The chosen columns of each row, and −1 where other rows have more."""
+    row, column = np.nonzero(chosen)
+    count = chosen.sum(axis=1)
+    columns = np.full((len(chosen), count.max()), -1)
+    columns[row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)] = column
+    return columns
+
+
+def _replace(found: Neighbors, which: Ints, by: Neighbors) -> None:
+    found.distances[which], found.indices[which] = by.distances, by.indices
 
 
 def _smallest(keys: Array, k: int) -> Ints:

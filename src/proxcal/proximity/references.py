@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from proxcal._validation import Array, Floats, Ints, row_blocks
 
-_CLOSE = 1e-4  # squared distances under this share of the squared norms are taken from differences, not from products
+_BUFFER = 4096  # columns
+CLOSE = 1e-4  # squared distances under this share of the squared norms are taken from differences, not from products
 
 
 @dataclass(frozen=True)
@@ -140,19 +141,28 @@ def _measured(rows: Array, scale: Floats, references: References, found: Ints) -
 def _distances(points: Floats, references: References, found: Ints) -> Floats:
     others = references.rows[found].astype(np.float64)
     other_scale = references.scale[found]
-    # einsum, not BLAS: a pair's distance must not depend on what else is measured
-    products = np.einsum("...j,...j->...", others, points[:, None, :]) * other_scale
+    products = dots(others, points[:, None, :]) * other_scale
     norms = square_norms(points)[:, None] + square_norms(others) * other_scale**2
     squares = norms - 2 * products
-    i, j = np.nonzero(squares < _CLOSE * norms)  # here the subtraction has cancelled
+    i, j = np.nonzero(squares < CLOSE * norms)  # here the subtraction has cancelled
     squares[i, j] = square_norms(others[i, j] * other_scale[i, j, None] - points[i])
     distances: Floats = np.sqrt(squares)
     return distances
 
 
 def square_norms(rows: Floats) -> Floats:
-    squares: Floats = np.einsum("...j,...j->...", rows, rows)
-    return squares
+    return dots(rows, rows)
+
+
+def dots(rows: Floats, others: Floats) -> Floats:
+    """Inner products along the last axis, each the same to the bit whatever else is computed beside it.
+
+    So einsum and not BLAS; and no more columns at once than its buffer holds, which it would cut anywhere.
+    """
+    if rows.shape[-1] <= _BUFFER:
+        products: Floats = np.einsum("...j,...j->...", rows, others)
+        return products
+    return dots(rows[..., :_BUFFER], others[..., :_BUFFER]) + dots(rows[..., _BUFFER:], others[..., _BUFFER:])
 
 
 def _in_threads(work: Callable[[slice], None], blocks: Iterator[slice]) -> None:
