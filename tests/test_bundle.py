@@ -387,3 +387,31 @@ def test_an_npz_member_smaller_than_its_header_claims_is_refused(tmp_path, compr
         archive.writestr("logits.npy", content)
     with pytest.raises(ValueError, match="is not a whole npz file"):
         Predictions.load(tmp_path / "val.npz")
+
+
+# Names of samples
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("ids", [np.arange(100, 100 + N), np.array([f"Straße/{i}.jpg" for i in range(N)])])
+def test_ids_are_kept_by_a_file(tmp_path, suffix, ids):
+    Predictions(**arrays(), ids=ids).save(tmp_path / f"p{suffix}")
+    np.testing.assert_array_equal(Predictions.load(tmp_path / f"p{suffix}").ids, ids)
+
+
+def test_ids_go_with_their_samples():
+    held = Predictions(**arrays(), ids=[f"s{i}" for i in range(N)])
+    assert held.take([3, 1]).ids.tolist() == ["s3", "s1"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (np.arange(N - 1), f"ids has {N - 1} samples; the other arguments have {N}"),
+        (np.zeros(N), r"ids has shape \(20,\) and dtype float64; it needs a whole number or a text a sample, \(20,\)"),
+        (np.zeros((N, 2), int), r"ids has shape \(20, 2\)"),
+    ],
+)
+def test_ids_are_one_number_or_text_a_sample(ids, message):
+    with pytest.raises(ValueError, match=message):
+        Predictions(**arrays(), ids=ids)

@@ -30,6 +30,7 @@ _DTYPES = {
     "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
 }  # fmt: skip
 _NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_TEXTS = "texts"  # in a safetensors header: the names of the arrays that hold text, which that format does not have
 _LOCAL_HEADER = struct.Struct("<26x2H")  # of a zip member: the lengths of its name and of its extra field come last
 
 
@@ -53,6 +54,7 @@ class SafetensorsFile:
                 raise ValueError("its header is longer than the file")
             self._entries = dict(json.loads(file.read(length)))
             self.metadata = dict(self._entries.pop("__metadata__", {}))
+            self._texts = set(json.loads(self.metadata.pop(_TEXTS, "[]")))
         self.names = list(self._entries)
 
     def read(self, name: str) -> Array:
@@ -64,7 +66,19 @@ class SafetensorsFile:
         with _damage(self.path, "safetensors"):
             if end - begin != _n_bytes(shape, dtype) or end > self._size:
                 raise ValueError(f"{name} does not fit its place in the file")
-            return _map(self.path, dtype, shape, self._start + begin)
+            array = _map(self.path, dtype, shape, self._start + begin)
+            return _as_text(array) if name in self._texts else array
+
+
+def _as_bytes(texts: Array) -> Array:
+    """A row of UTF-8 a text, filled up with zeros."""
+    encoded = np.char.encode(texts, "utf-8")
+    return encoded.view(np.uint8).reshape(len(texts), -1)
+
+
+def _as_text(rows: Array) -> Array:
+    texts: Array = np.char.decode(np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")[:, 0], "utf-8")
+    return texts
 
 
 def _safetensors_entry(entry: Any) -> tuple[str, Shape, int, int]:
@@ -152,12 +166,24 @@ def open_arrays(path: Path) -> ArrayFile:
     return FORMATS[suffix](check_readable(path))
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array], overwrite: bool = False) -> None:
-    """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix."""
+def write_arrays(
+    path: str | os.PathLike[str],
+    arrays: Mapping[str, Array],
+    overwrite: bool = False,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix. `metadata` is text that goes
+    into the header, or into arrays of one text where there is none."""
     suffix = check_suffix(Path(path))
+    metadata = dict(metadata or {})
     with atomic_write(path, overwrite) as temporary:
         if suffix == ".safetensors":
-            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary)
+            texts = {name: _as_bytes(array) for name, array in arrays.items() if array.dtype.kind == "U"}
+            if texts:
+                metadata[_TEXTS] = json.dumps(list(texts))
+            whole = {name: np.ascontiguousarray(array) for name, array in {**arrays, **texts}.items()}
+            save_file(whole, temporary, metadata=metadata or None)
         else:
+            texts = {name: np.array(text) for name, text in metadata.items()}
             with temporary.open("wb") as file:
-                np.savez(file, **dict(arrays))  # type: ignore[arg-type]
+                np.savez(file, **{**arrays, **texts})  # type: ignore[arg-type]

@@ -128,6 +128,18 @@ def check_features(
     return array
 
 
+def check_ids(ids: ArrayLike, n_samples: int) -> Array:
+    """A whole number or a text a sample."""
+    array = np.asanyarray(ids)
+    if array.ndim != 1 or array.dtype.kind not in "iuUS":
+        raise ValueError(
+            f"ids has shape {array.shape} and dtype {array.dtype}; it needs a whole number or a text a sample, "
+            f"({n_samples},)"
+        )
+    check_length("ids", len(array), n_samples)
+    return array
+
+
 def check_samples(*, at_least: int = 1, **vectors: ArrayLike) -> tuple[Any, ...]:
     """The (n,) vectors of one set of samples, as float64 (`correct` as bool), all of one length and in their range."""
     checked = {name: _check_vector(name, values) for name, values in vectors.items()}

@@ -1,4 +1,4 @@
-"""What one model said on one data set: its scores and, where they are known, the labels and the embeddings.
+"""What one model said on one data set: its scores and, where they are known, the labels, embeddings and names.
 
 Everything later starts here, so here it is validated, once: what a `Predictions` holds needs no second look. Arrays of
 a file are mapped, not read, where the format allows (.safetensors, and .npz without compression, as `save` writes it).
@@ -13,19 +13,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxcal._arrays import open_arrays, write_arrays
-from proxcal._validation import Array, Input, Ints, check_features, check_labels, check_number, check_scores
+from proxcal._validation import Array, Input, Ints, check_features, check_ids, check_labels, check_number, check_scores
 
-NAMES = ("logits", "probs", "labels", "features")
+NAMES = ("logits", "probs", "labels", "features", "ids")
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Predictions:
-    """Scores of n samples over C classes, `logits` or `probs` (n, C); `labels` (n,) and `features` (n, d) if known."""
+    """Scores of n samples over C classes, `logits` or `probs` (n, C); `labels` (n,), `features` (n, d) and `ids` (n,),
+    by which a reader tells samples apart, if known."""
 
     logits: Array | None
     probs: Array | None
     labels: Ints | None
     features: Array | None
+    ids: Array | None
 
     def __init__(
         self,
@@ -34,6 +36,7 @@ class Predictions:
         probs: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         features: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
     ) -> None:
         if (logits is None) == (probs is None):
             raise ValueError(f"logits and probs: {'neither' if logits is None else 'both'} came; give exactly one")
@@ -45,11 +48,12 @@ class Predictions:
         self._hold(
             labels=None if labels is None else check_labels(labels, n, n_classes),
             features=None if features is None else check_features(features, n_samples=n),
+            ids=None if ids is None else check_ids(ids, n),
         )
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, prefix: str = "") -> Self:
-        """The arrays `logits` or `probs`, `labels` and `features` of a file, the names there preceded by `prefix`."""
+        """The arrays `logits` or `probs`, `labels`, `features` and `ids` of a file, named there with `prefix` before."""
         file = open_arrays(Path(path))
         scores = [name for name in ("logits", "probs") if prefix + name in file.names]
         if len(scores) != 1:

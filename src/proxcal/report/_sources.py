@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxcal._arrays import open_arrays
-from proxcal._validation import Array, Ints, check_length
+from proxcal._validation import Array, Ints, check_ids, check_length
 from proxcal.bundle import Predictions
 
 Given = Predictions | str | PathLike[str]
@@ -36,40 +36,34 @@ class Source:
     def of(
         cls, given: Given, *, prefix: str = "", ids: ArrayLike | None = None, images: ArrayLike | None = None
     ) -> Self:
+        predictions = given if isinstance(given, Predictions) else Predictions.load(given, prefix=prefix)
+        n = len(predictions)
+        ids = predictions.ids if ids is None else check_ids(ids, n)
         if isinstance(given, Predictions):
-            return cls(given, np.arange(len(given)), *_shown(len(given), ids, images))
-        predictions = Predictions.load(given, prefix=prefix)
+            return cls(predictions, np.arange(n), ids, _check_images(images, n))
         file = open_arrays(Path(given))
-        ids, images = (
-            file.read(prefix + name) if array is None and prefix + name in file.names else array
-            for name, array in (("ids", ids), ("images", images))
-        )
-        shown = _shown(len(predictions), ids, images)
+        if images is None and f"{prefix}images" in file.names:
+            images = file.read(f"{prefix}images")
+        images = _check_images(images, n)
         with Path(given).open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        return cls(predictions, np.arange(len(predictions)), *shown, fspath(given), digest)
+        return cls(predictions, np.arange(n), ids, images, fspath(given), digest)
 
     def take(self, rows: Ints) -> Self:
         """The samples at `rows`; ids and images stay whole, to be looked up by the rows kept."""
         return type(self)(self.predictions.take(rows), self.rows[rows], self.ids, self.images, self.path, self.sha256)
 
 
-def _shown(n: int, ids: ArrayLike | None, images: ArrayLike | None) -> tuple[Array | None, Array | None]:
-    ids = None if ids is None else np.asarray(ids)
-    images = None if images is None else np.asanyarray(images)
-    if ids is not None:
-        if ids.ndim != 1 or ids.dtype.kind not in "iuUS":
-            raise ValueError(
-                f"ids has shape {ids.shape} and dtype {ids.dtype}; it needs a whole number or a text a sample, ({n},)"
-            )
-        check_length("ids", len(ids), n)
-    if images is not None:
-        if not (images.ndim == 3 or (images.ndim == 4 and images.shape[3] in CHANNELS)) or 0 in images.shape:
-            raise ValueError(
-                f"images has shape {images.shape}; it needs (n, height, width), or with the channels last (n, height, "
-                "width, 3)"
-            )
-        check_length("images", len(images), n)
-        if images.dtype.kind != "f" and images.dtype != np.uint8:
-            raise ValueError(f"images has dtype {images.dtype}; it needs uint8, or floats from 0 to 1")
-    return ids, images
+def _check_images(images: ArrayLike | None, n: int) -> Array | None:
+    if images is None:
+        return None
+    array = np.asanyarray(images)
+    if not (array.ndim == 3 or (array.ndim == 4 and array.shape[3] in CHANNELS)) or 0 in array.shape:
+        raise ValueError(
+            f"images has shape {array.shape}; it needs (n, height, width), or with the channels last (n, height, "
+            "width, 3)"
+        )
+    check_length("images", len(array), n)
+    if array.dtype.kind != "f" and array.dtype != np.uint8:
+        raise ValueError(f"images has dtype {array.dtype}; it needs uint8, or floats from 0 to 1")
+    return array
