@@ -53,7 +53,7 @@ class Predictions:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, prefix: str = "") -> Self:
-        """The arrays `logits` or `probs`, `labels`, `features` and `ids` of a file, named there with `prefix` before."""
+        """`logits` or `probs`, `labels`, `features` and `ids` of a file, the names there preceded by `prefix`."""
         file = open_arrays(Path(path))
         scores = [name for name in ("logits", "probs") if prefix + name in file.names]
         if len(scores) != 1:
