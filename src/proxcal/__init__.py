@@ -22,7 +22,7 @@ from proxcal.base import (
 from proxcal.bias import adjust_p_values, bias_test, overfitting_by_proximity, proximity_groups
 from proxcal.bundle import Predictions
 from proxcal.datasets import load_demo
-from proxcal.experiments import Evaluation, Sweep, evaluate, sweep
+from proxcal.experiments import CompressionReport, Evaluation, Sweep, compression_report, evaluate, sweep
 from proxcal.informed import BinMeanShift, DensityRatio, NeighborhoodLogistic, ProximityLogistic
 from proxcal.metrics import (
     ace,
@@ -49,6 +49,7 @@ __version__ = version("proxcal")
 __all__ = [
     "Audit",
     "BinMeanShift",
+    "CompressionReport",
     "DensityRatio",
     "EnsembleTemperatureScaling",
     "Evaluation",
@@ -75,6 +76,7 @@ __all__ = [
     "bias_test",
     "brier",
     "classwise_ece",
+    "compression_report",
     "confidence_interval",
     "cumulative_difference",
     "debiased",

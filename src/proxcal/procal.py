@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal import _store
 from proxcal._estimator import Estimator
+from proxcal._reference_set import ReferenceSet, n_searched
 from proxcal._validation import (
     Array,
     Bools,
@@ -43,21 +44,20 @@ from proxcal.base import (
 from proxcal.base._bare import NO_ROWS, RIGHT, check_labelled, nothing_predicted, rows_of
 from proxcal.base._calibrator import stored
 from proxcal.base._cross_fitting import held_out_blocks
-from proxcal.base._growth import grown
 from proxcal.base._top import Top
 from proxcal.base.selection import select_base
-from proxcal.informed import INFORMED, NormalScores, Samples, make_informed, select, takes_evidence
+from proxcal.informed import INFORMED, NormalScores, make_informed, select, takes_evidence
 from proxcal.informed.selection import MIN_SAMPLES
-from proxcal.proximity import Neighbors, Proximity, evidence, log_proximity
+from proxcal.proximity import Neighbors, Proximity, log_proximity
+from proxcal.proximity._reduction import Reduction
 from proxcal.proximity.backends import Index
-from proxcal.proximity.evidence import SIZES
 from proxcal.proximity.proximity import Metric
 from proxcal.rows import MODES, Calibrated, Mode, fit_exponent, rebuild
 
 DISCRETE_BASES = (HistogramBinning, IsotonicRegression, MultiIsotonicRegression)
 
 
-class ProCal(Estimator):
+class ProCal(ReferenceSet):
     """Calibrated confidence and probabilities that hold where data is sparse.
 
     Parameters
@@ -175,30 +175,6 @@ class ProCal(Estimator):
             self.exponent_ = fit_exponent(self.base_, scores, neighbors, top.predicted, labels)
         return self
 
-    def add_references(self, features: ArrayLike, labels: ArrayLike, scores: ArrayLike) -> Self:
-        """Take labelled samples as further references: proximity, evidence and votes see them from now on, and what was
-        learned from the first ones stays as it is. After `fit_confidence`, confidences and whether each was right."""
-        check_is_fitted(self)
-        bare = self.asked_for_ is not None
-        checked, y = check_labelled(scores, labels, self.input, bare=bare, n_classes=self.n_classes_)
-        if not hasattr(self, "proximity_"):
-            raise ValueError(
-                f"base {self.base!r} with informed {self.informed!r} asks for no neighbours, so none are kept to add"
-                " to; add the samples to the calibration set and fit again"
-            )
-        width = self.proximity_.references_.shape[1]
-        rows = check_features(features, n_samples=len(y), n_columns=width)
-        self.proximity_, self.base_, top = grown(self.proximity_, self.base_, rows, y, checked, self.asked_for_)
-        if hasattr(self, "reference_labels_"):
-            so_far = Top(self.reference_confidence_, self.reference_predictions_.astype(np.intp))
-            self._keep_references(np.concatenate([self.reference_labels_, y]), so_far.followed_by(top))
-        return self
-
-    def _keep_references(self, labels: Ints, top: Top) -> None:
-        self.reference_labels_ = labels.astype(np.int32)
-        self.reference_predictions_ = top.predicted.astype(np.int32)
-        self.reference_confidence_ = top.confidence
-
     def _choose_base(self, scores: Array, labels: Ints) -> tuple[BaseCalibrator, dict[str, Any]]:
         """The base, unfitted, and the record of its choice under "base" where there was one."""
         if not _is_auto(self.base):
@@ -270,19 +246,6 @@ class ProCal(Estimator):
             raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         return loaded
 
-    def _samples(self, top: Top, neighbors: Neighbors, with_evidence: bool) -> Samples:
-        """What is known of samples once their neighbours are found."""
-        seen = None
-        if with_evidence:
-            seen = evidence(
-                neighbors,
-                top.predicted,
-                self.reference_labels_,
-                self.reference_predictions_,
-                self.reference_confidence_,
-            )
-        return Samples(top.confidence, log_proximity(neighbors.nearest(self.n_neighbors)), seen)
-
     def _informed_confidence(self, top: Top, neighbors: Neighbors | None) -> Floats:
         if self.informed_ is None or neighbors is None:
             return top.confidence
@@ -304,23 +267,16 @@ class ProCal(Estimator):
         k = n_searched(self.base_, self.informed_, self.n_neighbors) if k is None else k
         if k == 0:
             return checked, None
-        references = self.proximity_.references_
-        rows = check_features(features, n_samples=len(checked), n_columns=references.shape[1])
-        return checked, self.proximity_.neighbors(rows, min(k, len(references) - 1))
+        search = self.proximity_
+        rows = check_features(features, n_samples=len(checked), n_columns=search.n_columns)
+        return checked, search.neighbors(rows, min(k, len(search.references_) - 1))
 
 
 def _is_auto(base: Any) -> bool:
     return isinstance(base, str) and base == "auto"
 
 
-def n_searched(base: BaseCalibrator | None, informed: Any, n_neighbors: int) -> int:
-    """How many neighbours are sought: the most that base, proximity and evidence ask for, where they ask for any."""
-    for_proximity = 0 if informed is None else n_neighbors
-    for_base = 0 if base is None else base.n_searched
-    return max(for_base, for_proximity, max(SIZES) if takes_evidence(informed) else 0)
-
-
 _CLASSES: dict[str, type[Estimator]] = {
     cls.__name__: cls
-    for cls in (ProCal, Proximity, NormalScores, ForeignCalibrator, *BASES.values(), *INFORMED.values())
+    for cls in (ProCal, Proximity, Reduction, NormalScores, ForeignCalibrator, *BASES.values(), *INFORMED.values())
 }

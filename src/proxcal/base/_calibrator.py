@@ -60,6 +60,9 @@ class BaseCalibrator(Estimator):
         """Keep of checked further references what is needed of each, behind that of the references so far; no array
         is changed in place."""
 
+    def keep(self, which: Ints) -> None:
+        """Forget, of what is kept of each reference, all but these."""
+
     @abstractmethod
     def _fit(self, scores: Array, labels: Ints) -> None: ...
 

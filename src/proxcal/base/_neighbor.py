@@ -64,14 +64,14 @@ class NeighborCalibrator(BaseCalibrator):
         search = self._own_search()
         scores = check_scores(scores, self.input, n_classes=self.n_classes_)
         labels = check_labels(y, *scores.shape, name="y")
-        rows = check_features(features, n_samples=len(labels), n_columns=search.references_.shape[1])
+        rows = check_features(features, n_samples=len(labels), n_columns=search.n_columns)
         self.proximity_ = search.extended(rows)
         self.remember(scores, labels)
         return self
 
     def _search(self, features: ArrayLike | None, n_samples: int) -> Neighbors:
         search = self._own_search()
-        rows = check_features(features, n_samples=n_samples, n_columns=search.references_.shape[1])
+        rows = check_features(features, n_samples=n_samples, n_columns=search.n_columns)
         return search.neighbors(rows, min(self.n_searched, len(search.references_) - 1))
 
     def _own_search(self) -> Proximity:

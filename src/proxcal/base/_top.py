@@ -30,3 +30,6 @@ class Top:
         return Top(
             np.concatenate([self.confidence, others.confidence]), np.concatenate([self.predicted, others.predicted])
         )
+
+    def take(self, which: Ints) -> "Top":
+        return Top(self.confidence[which], self.predicted[which])

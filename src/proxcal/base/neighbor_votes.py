@@ -93,14 +93,16 @@ class NeighborVotes(NeighborCalibrator):
             rows = softmax(as_logits(scores[block], self.input), 1 / self.temperature_)
             parts.append(References.of(labels[block], rows))
             expected += rows.sum(axis=0)
-        joined = References.joined(parts)
-        self.reference_labels_, self.reference_classes_, self.reference_probs_ = (
-            joined.labels,
-            joined.classes,
-            joined.probs,
-        )
+        self._hold(References.joined(parts))
         self.label_counts_ = self.label_counts_ + np.bincount(labels, minlength=scores.shape[1])
         self.expected_counts_ = expected
+
+    def keep(self, which: Ints) -> None:
+        self._hold(self._references.take(which))
+
+    def _hold(self, references: References) -> None:
+        self.reference_labels_, self.reference_classes_ = references.labels, references.classes
+        self.reference_probs_ = references.probs
 
     @property
     def _references(self) -> References:

@@ -16,6 +16,7 @@ from proxcal.cli._seeds import SeveralSeeds
 from proxcal.cli._terminal import say, show_warning
 from proxcal.cli.apply import apply
 from proxcal.cli.audit import audit
+from proxcal.cli.compress import compress
 from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
 from proxcal.cli.fit import fit
@@ -32,6 +33,7 @@ app = typer.Typer(
 app.command()(demo)
 app.command()(fit)
 app.command()(apply)
+app.command()(compress)
 app.command(cls=SeveralSeeds)(evaluate)
 app.command(cls=SeveralSeeds)(sweep)
 app.command()(audit)

@@ -1,6 +1,7 @@
 """The paper's comparisons as protocols that run on anyone's predictions."""
 
 from proxcal.experiments._sweep_record import SweepRecord
+from proxcal.experiments.compression import CompressionReport, compression_report
 from proxcal.experiments.evaluate import SEEDS, evaluate
 from proxcal.experiments.evaluation import Choice, Comparison, Evaluation, Record
 from proxcal.experiments.measures import METRICS
@@ -14,6 +15,7 @@ __all__ = [
     "CalibratorSummary",
     "Choice",
     "Comparison",
+    "CompressionReport",
     "Contrast",
     "Evaluation",
     "FamilySummary",
@@ -22,6 +24,7 @@ __all__ = [
     "Record",
     "Sweep",
     "SweepRecord",
+    "compression_report",
     "evaluate",
     "informed_name",
     "sweep",

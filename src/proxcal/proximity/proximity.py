@@ -4,6 +4,7 @@ Low proximity marks what the data holds little of: rare classes, minorities, shi
 features are long, so the logarithm, −mean distance, is what is computed and kept; `score` is its exponential.
 """
 
+from dataclasses import asdict
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,9 +13,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
-from proxcal._validation import Array, Floats, check_choice, check_features, check_integer
+from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer
+from proxcal.proximity._reduction import Reduction, as_queries
 from proxcal.proximity.backends import Index, check_backend, make_searcher
-from proxcal.proximity.references import Neighbors, References, Searcher, inverse_norms
+from proxcal.proximity.compression import Compression, StoredAs, with_further
+from proxcal.proximity.coreset import Coreset
+from proxcal.proximity.references import Neighbors, References, Searcher, scale_of
 
 Metric = Literal["euclidean", "cosine"]
 _LONGEST = 1e18  # squares of longer rows overflow float32
@@ -37,6 +41,9 @@ class Proximity(Estimator):
         told. References that do not fit are brought in parts.
     chunk_size : queries a block without a device; memory grows with it, and with nothing else but the results.
     """
+
+    reduction_: Reduction | None = None
+    compression_: dict[str, Any] | None = None  # the arguments of `compress`
 
     def __init__(
         self,
@@ -67,7 +74,9 @@ class Proximity(Estimator):
         largest = max(float(rows.max()), -float(rows.min()))
         if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
             raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
-        references = References.of(rows, unit=self._unit)
+        return self._hold(References.of(rows, unit=self._unit))
+
+    def _hold(self, references: References) -> Self:
         self.references_ = references.rows
         self.scale_ = references.scale
         self.center_ = references.center
@@ -76,10 +85,72 @@ class Proximity(Estimator):
         self.recall_ = self._searcher.tune(self.n_neighbors)
         return self
 
+    def _like(self, references: References, **state: Any) -> Self:
+        """A search as this one, compressed as this one unless told, over other references."""
+        other: Self = clone(self)
+        for name, value in ({"reduction_": self.reduction_, "compression_": self.compression_} | state).items():
+            setattr(other, name, value)
+        return other._hold(references)
+
     def extended(self, features: Array) -> Self:
         """A search among these references and, behind them, further ones (checked)."""
+        if self.compression_ is not None:
+            return self._like(with_further(self._references, features, self.reduction_, unit=self._unit))
         grown: Self = clone(self).fit(np.concatenate([self.references_, features]))
         return grown
+
+    def compress(
+        self,
+        *,
+        dtype: StoredAs | None = "float16",
+        n_components: int | None = None,
+        n_references: int | None = None,
+        coreset: Coreset = "random",
+        random_state: int = 0,
+    ) -> Self:
+        """A search over the same references in less memory; this one stays as it is.
+
+        Parameters
+        ----------
+        dtype : what references are kept in: "float16", "float32", or None, as they are.
+        n_components : keep so many principal components, and the length of what they leave out.
+        n_references : keep so many references, chosen by `coreset`. The fewer, the lower log proximity comes out, so
+            what was learned from it must be learned again (`ProCal.compress` does that).
+        coreset : "random", or "k-centre": each as far as can be from those chosen before it.
+        random_state : draws the coreset.
+
+        `compression_report` says what it did to proximity and PIECE.
+        """
+        return self.compressed(Compression(dtype, n_components, n_references, coreset, random_state))[0]
+
+    def compressed(self, compression: Compression) -> tuple[Self, Ints]:
+        """The compressed search, and which references are kept."""
+        check_is_fitted(self)
+        n, d = self.references_.shape
+        compression.check(n, d, self.n_neighbors)
+        if self.reduction_ is not None:
+            raise ValueError(
+                f"references are reduced to {self.reduction_.n_components} components already; compress the search that"
+                " they came from"
+            )
+        references, kept, reduction = compression.applied(
+            self._references, self._search(), self.n_neighbors, unit=self._unit
+        )
+        smaller = self._like(references, reduction_=reduction, compression_=asdict(compression))
+        return smaller, kept
+
+    @property
+    def n_columns(self) -> int:
+        """Of the features that are looked up."""
+        return int(self.references_.shape[1] if self.reduction_ is None else len(self.reduction_.mean_))
+
+    @property
+    def megabytes(self) -> float:
+        """Of what is kept of the references."""
+        kept = [self.references_, self.scale_, self.half_square_]
+        if self.reduction_ is not None:
+            kept.append(self.reduction_.axes_)
+        return sum(array.nbytes for array in kept) / 1e6
 
     def neighbors(self, features: ArrayLike | None = None, k: int | None = None) -> Neighbors:
         """The k (n_neighbors unless told) nearest references of each row; of each reference itself where none are
@@ -89,12 +160,28 @@ class Proximity(Estimator):
         n_references = len(self.references_)
         if features is None:
             check_neighbors(k, n_references)
-            rows, scale = self.references_, self.scale_
-        else:
-            check_neighbors(k, n_references + 1)
-            rows = check_features(features, n_columns=self.references_.shape[1])
-            scale = inverse_norms(rows) if self._unit else np.ones(len(rows))
-        found = self._search().search(rows, scale, k, np.arange(n_references) if features is None else None)
+            rows = self.references_ if self.reduction_ is None else as_queries(self.references_)
+            return self._nearest(rows, self.scale_, k, np.arange(n_references))
+        check_neighbors(k, n_references + 1)
+        rows = check_features(features, n_columns=self.n_columns)
+        return self._nearest(*self._queries(rows, scale_of(rows, unit=self._unit)), k)
+
+    def neighbors_of(self, whole: "Proximity", kept: Ints, k: int) -> Neighbors:
+        """The k nearest of each reference of the search that this is compressed from, itself left out; `kept` are those
+        of them that are still here."""
+        own = np.full(len(whole.references_), -1)
+        own[kept] = np.arange(len(kept))
+        found = self._nearest(*self._queries(whole.references_, whole.scale_), min(k + 1, len(kept)))
+        return found.without(own)
+
+    def _queries(self, rows: Array, scale: Floats) -> tuple[Array, Floats]:
+        """scale · rows as they are looked up."""
+        if self.reduction_ is None:
+            return rows, scale
+        return self.reduction_.queries(rows, scale), np.ones(len(rows))
+
+    def _nearest(self, rows: Array, scale: Floats, k: int, own: Ints | None = None) -> Neighbors:
+        found = self._search().search(rows, scale, k, own)
         if self.metric == "cosine":  # for unit rows ‖a − b‖² = 2 (1 − cosine)
             return Neighbors(found.distances**2 / 2, found.indices)
         return found
@@ -129,9 +216,12 @@ class Proximity(Estimator):
     def _search(self) -> Searcher:
         """The backend; built when first asked for, where this was loaded."""
         if not hasattr(self, "_searcher"):
-            references = References(self.references_, self.scale_, self.center_, self.half_square_)
-            self._searcher = self._make_searcher(references, self.__dict__.pop("serialized_", None))
+            self._searcher = self._make_searcher(self._references, self.__dict__.pop("serialized_", None))
         return self._searcher
+
+    @property
+    def _references(self) -> References:
+        return References(self.references_, self.scale_, self.center_, self.half_square_)
 
     def _make_searcher(self, references: References, serialized: Array | None = None) -> Searcher:
         return make_searcher(

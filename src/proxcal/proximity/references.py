@@ -53,8 +53,9 @@ class References:
     half_square: NDArray[np.float32]  # ‖scale · row − center‖² / 2
 
     @classmethod
-    def of(cls, rows: Array, *, unit: bool) -> "References":
-        scale, center, squares = np.ones(len(rows)), np.zeros(rows.shape[1]), np.empty(len(rows))
+    def of(cls, rows: Array, *, unit: bool, factor: float = 1.0) -> "References":
+        """Of rows that get unit length, or else are all multiplied by `factor`."""
+        scale, center, squares = np.full(len(rows), factor), np.zeros(rows.shape[1]), np.empty(len(rows))
         for block in row_blocks(*rows.shape):
             some = rows[block].astype(np.float64)
             squares[block] = square_norms(some)
@@ -66,14 +67,21 @@ class References:
         half_square = 0.5 * (scale**2 * squares - 2 * scale * along + center @ center)
         return cls(rows, scale, center, half_square.astype(np.float32))
 
+    @property
+    def factor(self) -> float:
+        """By which all rows are multiplied that do not get unit length."""
+        return float(self.scale[0])
+
     def moved(self, which: slice | Ints) -> NDArray[np.float32]:
         """Some of scale · rows − center: their distances are those of the references, their rounding is the least."""
         moved: NDArray[np.float32] = (scaled(self.rows[which], self.scale[which]) - self.center).astype(np.float32)
         return moved
 
 
-def inverse_norms(rows: Array) -> Floats:
-    """1/‖row‖, and 1 for a row of zeros, which has no direction to keep."""
+def scale_of(rows: Array, *, unit: bool) -> Floats:
+    """What rows are multiplied by: 1, or 1/‖row‖ (and 1 for a row of zeros, which has no direction to keep)."""
+    if not unit:
+        return np.ones(len(rows))
     squares = np.empty(len(rows))
     for block in row_blocks(*rows.shape):
         squares[block] = square_norms(rows[block].astype(np.float64))
