@@ -4,31 +4,31 @@
 
 Rows are simulated on the device: non-negative, in 1000 clusters, as a network's after its last activation. The search
 gets rows that lie on the device and leaves distances there, measured in float64; the product alone is that of its own
-16-bit tiles. Accuracy is against keys and distances in float64 for a sample of queries. `proxcal/proximity/_shard.py`
-is loaded from its file, so that the package and what it needs do not have to be there.
+16-bit tiles. Accuracy is against keys and distances in float64 for a sample of queries. Of the package only
+`proxcal/proximity/_shard.py` and what it asks for are loaded, so that nothing else has to be there.
 """
 
 import argparse
-import importlib.util
+import importlib
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
 import torch
 
 WIDTH, N_CLUSTERS, K = 2048, 1000, 10
-SHARD = Path(__file__).parent.parent / "src/proxcal/proximity/_shard.py"
+PACKAGE = Path(__file__).parent.parent / "src/proxcal"
 
 
 def load_shard() -> Any:
-    spec = importlib.util.spec_from_file_location("proxcal_shard", SHARD)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    """The module, without what the packages around it import."""
+    for name, folder in {"proxcal": PACKAGE, "proxcal.proximity": PACKAGE / "proximity"}.items():
+        package = types.ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules.setdefault(name, package)
+    return importlib.import_module("proxcal.proximity._shard")
 
 
 def simulated(n: int, seed: int, device: str, dtype: Any) -> Any:

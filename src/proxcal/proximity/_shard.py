@@ -9,6 +9,8 @@ reference belonged among the k, its key would be at most the least kept one plus
 leaves room for a distance shorter by more than a share of 1e-5, the query is searched again in float32.
 """
 
+import importlib
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
@@ -117,6 +119,9 @@ class Shard:
 
     def _measure(self, rows: Tensor, scale: Tensor, found: Tensor) -> Tensor:
         """Float64 distances from differences, which do not cancel."""
+        if self.rows.device.type == "cuda" and importlib.util.find_spec("triton"):
+            by_triton = importlib.import_module("proxcal.proximity._measure_triton")
+            return by_triton.distances(rows, scale, self.rows, self.scale, found)
         torch = self._torch
         n_bytes = 24 * found.shape[1] * rows.shape[1]
         distances = torch.empty(found.shape, dtype=torch.float64, device=rows.device)
