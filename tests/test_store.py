@@ -53,7 +53,9 @@ def test_arrays_of_any_layout_come_back(tmp_path, array):
     np.testing.assert_array_equal(_store.read(tmp_path / "a", CLASSES).values_, array)
 
 
-@pytest.mark.parametrize("value", [None, True, 3, 0.1, float("inf"), "x", {"a": {"b": 1}}, np.float32(0.5)])
+@pytest.mark.parametrize(
+    "value", [None, True, 3, 0.1, float("inf"), "x", {"a": {"b": 1}}, [1, ["y", None]], np.float32(0.5)]
+)
 def test_plain_values_come_back(tmp_path, value):
     _store.write(tmp_path / "a", NormalScores.from_state({}, {"values_": value}))
     assert _store.read(tmp_path / "a", CLASSES).values_ == value

@@ -14,7 +14,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Keyword-only constructor that stores its arguments; what `fit` learned ends in an underscore."""
 
     def state_arrays(self) -> dict[str, Any]:
-        """What `fit` learned, by name: arrays, numbers, strings, None, dicts of those, and estimators within."""
+        """What `fit` learned, by name: arrays, numbers, strings, None, estimators, lists and dicts of those."""
         return {name: value for name, value in vars(self).items() if name.endswith("_") and not name.startswith("_")}
 
     @classmethod

@@ -78,6 +78,8 @@ def _encode(value: Any, name: str, arrays: dict[str, Array]) -> Any:
         return {"array": name.rstrip(".")}
     if isinstance(value, dict):
         return {"dict": {key: _encode(item, f"{name}{key}.", arrays) for key, item in value.items()}}
+    if isinstance(value, list | tuple):
+        return {"list": [_encode(item, f"{name}{i}.", arrays) for i, item in enumerate(value)]}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, _SUPPORTED):
@@ -95,6 +97,8 @@ def _decode(tree: Any, arrays: Mapping[str, Array], classes: Mapping[str, type[E
         return arrays[tree["array"]]
     if "dict" in tree:
         return {key: _decode(item, arrays, classes) for key, item in tree["dict"].items()}
+    if "list" in tree:
+        return [_decode(item, arrays, classes) for item in tree["list"]]
     if tree["class"] not in classes:
         raise ValueError(f"the file holds a {tree['class']}, which this version of proxcal does not know: upgrade it")
     return classes[tree["class"]].from_state(

@@ -46,7 +46,7 @@ from proxcal.base._calibrator import stored
 from proxcal.base._cross_fitting import held_out_blocks
 from proxcal.base._top import Top
 from proxcal.base.selection import select_base
-from proxcal.informed import INFORMED, NormalScores, make_informed, select, takes_evidence
+from proxcal.informed import INFORMED, Chain, NormalScores, make_informed, select, takes_evidence
 from proxcal.informed.selection import MIN_SAMPLES
 from proxcal.proximity import Neighbors, Proximity, log_proximity
 from proxcal.proximity._reduction import Reduction
@@ -65,8 +65,9 @@ class ProCal(ReferenceSet):
     base : how scores alone are calibrated: a name of `proxcal.base.BASES`, an object with `fit(probs, y)` and
         `predict_proba(probs)`, or "auto" (chosen by held-out log loss among the cheap ones; predictions may change).
     informed : how proximity then corrects the confidence: "auto" (chosen by held-out log loss, doing nothing included),
-        "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None, or an object with
-        `fit(confidence, proximity, correct)` and `predict(confidence, proximity)`.
+        "logistic", "neighborhood", "density-ratio", "bin-mean-shift", None, an object with
+        `fit(confidence, proximity, correct)` and `predict(confidence, proximity)`, or a list of those, each of which
+        corrects what the former gave.
     input : what scores are: "logits" or "probs".
     n_neighbors, metric, normalize, index, device : see `Proximity`.
     rows : "keep" (no prediction changes), "rerank" or "paper"; see `proxcal.rows`.
@@ -278,5 +279,14 @@ def _is_auto(base: Any) -> bool:
 
 _CLASSES: dict[str, type[Estimator]] = {
     cls.__name__: cls
-    for cls in (ProCal, Proximity, Reduction, NormalScores, ForeignCalibrator, *BASES.values(), *INFORMED.values())
+    for cls in (
+        ProCal,
+        Proximity,
+        Reduction,
+        NormalScores,
+        Chain,
+        ForeignCalibrator,
+        *BASES.values(),
+        *INFORMED.values(),
+    )
 }

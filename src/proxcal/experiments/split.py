@@ -13,7 +13,7 @@ import numpy as np
 from proxcal._validation import Array, Bools, Floats, Ints
 from proxcal.base._calibrator import joined
 from proxcal.bundle import Predictions
-from proxcal.informed import INFORMED
+from proxcal.informed import INFORMED, Chain
 from proxcal.metrics.scores import multiclass_nll
 from proxcal.procal import ProCal
 
@@ -39,10 +39,13 @@ class Pair:
 
 
 def informed_name(calibrator: ProCal) -> str:
-    """Which informed calibrator it came to, by the name ProCal takes where there is one."""
-    kind = type(calibrator.informed_)
+    """Which informed calibrator it came to, by the name ProCal takes where there is one; of a list, all in turn."""
+    informed = calibrator.informed_
+    if informed is None:
+        return "none"
     names: dict[type[Any], str] = {cls: name for name, cls in INFORMED.items()}
-    return "none" if calibrator.informed_ is None else names.get(kind, kind.__name__)
+    steps = informed.steps_ if isinstance(informed, Chain) else [informed]
+    return " + ".join(names.get(type(step), type(step).__name__) for step in steps)
 
 
 def run_split(

@@ -5,13 +5,14 @@ hands them its logarithm, which never underflows. `Samples` holds what is known 
 what it takes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from proxcal._estimator import Estimator
-from proxcal._validation import Bools, Floats, Ints
+from proxcal._validation import Bools, Floats, Ints, check_samples
 
 
 class InformedCalibrator(Estimator):
@@ -33,6 +34,11 @@ class Samples:
     def take(self, which: Ints | Bools | slice) -> "Samples":
         evidence = None if self.evidence is None else self.evidence[which]
         return Samples(self.confidence[which], self.log_proximity[which], evidence)
+
+    def with_confidence(self, confidence: ArrayLike) -> "Samples":
+        """The same samples with what a calibrator, anyone's, gave them."""
+        (checked,) = check_samples(confidence=confidence)
+        return replace(self, confidence=checked)
 
     def fit(self, calibrator: Any, correct: Bools) -> Any:
         return calibrator.fit(self.confidence, self._proximity(calibrator), correct, *self._evidence(calibrator))

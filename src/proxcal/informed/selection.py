@@ -46,7 +46,7 @@ def select(samples: Samples, correct: Bools, random_state: int) -> tuple[Any, di
         if samples.evidence is not None or not getattr(candidate, "takes_evidence", False)
     }
     losses = {"none": _log_loss(samples.confidence, correct)}
-    losses |= {name: _log_loss(_held_out(tried[name], samples, correct, folds), correct) for name in tried}
+    losses |= {name: _log_loss(held_out(tried[name], samples, correct, folds), correct) for name in tried}
     chosen, reason = simplest_within_one_error(losses)
     record = {
         "chosen": chosen,
@@ -61,7 +61,7 @@ def select(samples: Samples, correct: Bools, random_state: int) -> tuple[Any, di
     return tried[chosen] if already_fitted else samples.fit(tried[chosen], correct), record
 
 
-def _held_out(candidate: Any, samples: Samples, correct: Bools, folds: Ints) -> Floats:
+def held_out(candidate: Any, samples: Samples, correct: Bools, folds: Ints) -> Floats:
     """What each sample is given by a calibrator fitted without its fold; some find that out in a fit of their own."""
     if hasattr(candidate, "fit_held_out"):
         held_out: Floats = candidate.fit_held_out(samples, correct, folds)
@@ -71,7 +71,7 @@ def _held_out(candidate: Any, samples: Samples, correct: Bools, folds: Ints) -> 
         warnings.simplefilter("ignore", ProxcalWarning)  # of one fold; the fit on all samples says its own
         for fold in range(int(folds.max()) + 1):
             inside, rest = folds == fold, folds != fold
-            fitted = samples.take(rest).fit(clone(candidate), correct[rest])
+            fitted = samples.take(rest).fit(clone(candidate, safe=False), correct[rest])
             held_out[inside] = samples.take(inside).predict(fitted)
     return held_out
 
