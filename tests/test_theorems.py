@@ -91,12 +91,12 @@ def test_half_of_each_shift_takes_three_quarters_of_the_fall_off_brier(populatio
 
 
 @pytest.mark.parametrize("shrinkage", [0.5, "auto"])
-@pytest.mark.parametrize("n", [2_000, 20_000])
+@pytest.mark.parametrize("n", [2_000, 10_000])
 def test_each_further_bin_mean_shift_leaves_brier_no_higher_beyond_noise(population, n, shrinkage):
     """Noise: what the same steps do to a confidence that is calibrated, where all they can learn is noise."""
     steps = [px.BinMeanShift(n_bins=a, n_proximity_bins=b, shrinkage=shrinkage) for a, b in BINNINGS]
     rises = {"biased": [], "calibrated": []}
-    for seed in range(5):
+    for seed in range(4):
         data = Drawn(n, seed)
         for kind, confidence, of_population in (
             ("biased", data.confidence, population.confidence),
