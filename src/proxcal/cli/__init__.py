@@ -19,6 +19,7 @@ from proxcal.cli.audit import audit
 from proxcal.cli.compress import compress
 from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
+from proxcal.cli.extract import extract
 from proxcal.cli.fit import fit
 from proxcal.cli.sweep import sweep
 
@@ -31,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(extract)
 app.command()(fit)
 app.command()(apply)
 app.command()(compress)

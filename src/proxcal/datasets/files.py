@@ -57,7 +57,7 @@ def image_folder(root: str | os.PathLike[str]) -> Samples:
 def sample_list(path: str | os.PathLike[str]) -> Samples:
     """Lines of a path and its label, or of a path alone, or else of a text."""
     path = Path(path)
-    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    lines = _lines(path)
     if not lines:
         raise ValueError(f"{path} is empty; a line a sample is needed")
     if all(_is_image(line) for line in lines):
@@ -92,6 +92,16 @@ def sample_table(path: str | os.PathLike[str]) -> Samples:
         paths = [row["path"] for row in rows]
         return Samples("image", _from(path, paths), _names(rows, paths), *labels)
     return Samples("text", [_text(row) for row in rows], _names(rows, _numbers(len(rows))), *labels)
+
+
+def class_names(path: str | os.PathLike[str]) -> list[str]:
+    """The names of a model's classes, one a line, in the model's order."""
+    return _lines(check_readable(path))
+
+
+def _lines(path: Path) -> list[str]:
+    lines = (line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines())
+    return [line for line in lines if line]
 
 
 def _images_below(root: Path, folder: str) -> Iterator[str]:

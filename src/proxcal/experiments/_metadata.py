@@ -37,7 +37,7 @@ def metadata_table(given: str | os.PathLike[str] | Table | None, paths: Iterable
 def metadata_in(path: Path) -> dict[str, str]:
     """What the predictions file says itself."""
     file = open_arrays(path)
-    return {name: text for name in NAMES if (text := _text(path, file, name))}
+    return {name: text for name in NAMES if (text := text_of(path, file, name))}
 
 
 def metadata_of(path: Path, table: Table, in_file: Mapping[str, str]) -> Metadata:
@@ -53,7 +53,8 @@ def metadata_of(path: Path, table: Table, in_file: Mapping[str, str]) -> Metadat
     )
 
 
-def _text(path: Path, file: ArrayFile, name: str) -> str:
+def text_of(path: Path, file: ArrayFile, name: str) -> str:
+    """What the file says under this name, nothing if it does not."""
     if name in file.metadata:
         return file.metadata[name]
     if name not in file.names:

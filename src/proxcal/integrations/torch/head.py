@@ -2,7 +2,7 @@
 
 So one forward pass gives logits and features, by a hook that keeps the head's input. Which module is the head, the
 model says itself (timm's `get_classifier()`), or its `config` tells by the number of labels (transformers); otherwise
-it is the last linear layer.
+it is the last linear layer, or where there is none the last convolution.
 """
 
 import math
@@ -13,6 +13,8 @@ from proxcal._extras import require
 torch = require("torch", "torch", "proxcal.integrations.torch")
 Tensor = Any
 Module = Any
+
+NAME_IT = "head=… (--layer on the command line)"
 
 
 def find_head(model: Module, head: str | Module | None = None) -> Module:
@@ -25,12 +27,18 @@ def find_head(model: Module, head: str | Module | None = None) -> Module:
         raise ValueError(f"head is a {type(head).__name__} that is no part of the model; give one of its modules")
     if callable(getattr(model, "get_classifier", None)):
         return _of_timm(model)
-    linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    linear = _all(model, torch.nn.Linear) or _all(model, torch.nn.Conv2d)
     n_labels = getattr(getattr(model, "config", None), "num_labels", None)
-    fitting = [module for module in linear if n_labels in (None, module.out_features)]
+    fitting = [module for module in linear if n_labels in (None, len(module.weight))]
     if not fitting:
-        raise ValueError(f"{type(model).__name__} has no linear layer to take for its classifier head; name it: head=…")
+        raise ValueError(
+            f"{type(model).__name__} has no linear layer to take for its classifier head; name it: {NAME_IT}"
+        )
     return fitting[-1]
+
+
+def _all(model: Module, kind: Any) -> list[Module]:
+    return [module for module in model.modules() if isinstance(module, kind)]
 
 
 def _named(model: Module, name: str) -> Module:
@@ -56,20 +64,27 @@ class HeadInput:
 
     def __init__(self, head: Module) -> None:
         self._kept: list[Tensor] = []
+        self._head = head
         self._handle = head.register_forward_pre_hook(self._keep)
 
-    def take(self) -> Tensor:
-        """Features, (n, d)."""
+    def take(self, logits: Tensor | None = None) -> Tensor:
+        """Features, (n, d). Where the head is given every token of a text, those of the token that `logits` are of."""
         if not self._kept:
-            raise ValueError("the head was not called in this forward pass; name the one that gives the logits: head=…")
+            raise ValueError(
+                f"the head was not called in this forward pass; name the one that gives the logits: {NAME_IT}"
+            )
         features = self._kept[-1]
         self._kept.clear()
         if features.ndim > 2 and math.prod(features.shape[2:]) == 1:  # of a 1 x 1 convolution
             return features.flatten(1)
+        if features.ndim == 4 and isinstance(self._head, torch.nn.Conv2d):  # its scores are averaged over the map
+            return features.mean((2, 3))
+        if features.ndim == 3 and logits is not None:
+            return self._of_scored_token(features, logits)
         if features.ndim != 2:
             raise ValueError(
                 f"the head's input has shape {tuple(features.shape)}; features need a row a sample, (n, d): name a"
-                " later head=…"
+                f" later {NAME_IT}"
             )
         return features
 
@@ -78,6 +93,17 @@ class HeadInput:
 
     def _keep(self, _: Module, inputs: tuple[Tensor, ...]) -> None:
         self._kept.append(inputs[0])
+
+    def _of_scored_token(self, features: Tensor, logits: Tensor) -> Tensor:
+        scores = self._head(features)
+        self._kept.clear()
+        if scores.shape[::2] != logits.shape:
+            raise ValueError(
+                f"the head gives shape {tuple(scores.shape)} for logits of shape {tuple(logits.shape)}; name the one"
+                f" that gives the logits: {NAME_IT}"
+            )
+        token = (scores - logits[:, None]).abs().sum(2).argmin(1)
+        return features[torch.arange(len(features), device=features.device), token]
 
 
 def logits_of(output: Any) -> Tensor:
