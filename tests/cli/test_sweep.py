@@ -93,6 +93,7 @@ def test_interrupted_from_the_terminal_it_says_how_to_resume(zoo, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests may ignore it
     )
     while not (tmp_path / "r.csv").exists() or (tmp_path / "r.csv").read_text().count("\n") < 9:
         assert running.poll() is None
