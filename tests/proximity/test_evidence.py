@@ -25,24 +25,20 @@ def slow_evidence(neighbors, predicted, labels, predictions, confidence, sizes, 
                 np.mean((labels[near] == predictions[near]) - confidence[near]),
             ]
         others = [j for j in range(len(labels)) if own is None or own[i] < 0 or j % 10 != own[i] % 10]
-        as_class = [j for j in others if predictions[j] == c]
-        error = sum(float(labels[j] == predictions[j]) - confidence[j] for j in as_class)
-        curvature = sum(confidence[j] * (1 - confidence[j]) for j in as_class)
-        carry = sum(labels[j] == c for j in others)
-        row += [error / (curvature + 1), np.log((carry + 0.5) / (len(as_class) + 0.5))]
-        table.append(row)
+        labelled, predicted_as = (sum(of[j] == c for j in others) for of in (labels, predictions))
+        table.append([*row, np.log((1 + labelled) / (1 + predicted_as))])
     return np.array(table)
 
 
 @pytest.mark.parametrize("sizes", [(10,), (3, 12), (1, 5, 50)])
-def test_columns_are_agreement_and_residual_for_each_size_and_error_and_excess_of_the_class(sizes):
+def test_columns_are_agreement_and_residual_for_each_size_and_how_common_the_class_is(sizes):
     np.testing.assert_allclose(evidence(*example(), sizes=sizes), slow_evidence(*example(), sizes))
 
 
 def test_of_its_class_a_reference_is_told_by_the_references_of_other_parts():
     own = np.array([0, 13, -1, 39, 7, -1])
     found = evidence(*example(), own=own, sizes=(3,))
-    np.testing.assert_allclose(found, slow_evidence(*example(), (3,), own), atol=1e-12)
+    np.testing.assert_allclose(found, slow_evidence(*example(), (3,), own))
 
 
 def test_what_is_said_of_a_reference_does_not_depend_on_its_own_outcome():
@@ -51,12 +47,12 @@ def test_what_is_said_of_a_reference_does_not_depend_on_its_own_outcome():
     flipped = labels.copy()
     flipped[3] = (labels[3] + 1) % 3
     before, after = (evidence(neighbors, predicted, y, predictions, confidence, own=own) for y in (labels, flipped))
-    np.testing.assert_allclose(before[3, -2:], after[3, -2:], rtol=1e-12)
+    np.testing.assert_allclose(before[3, -1], after[3, -1])
 
 
 def test_a_class_that_no_reference_has_is_finite_evidence():
     neighbors, predicted, *references = example()
-    np.testing.assert_array_equal(evidence(neighbors, predicted * 0 + 7, *references)[:, -2:], 0)
+    np.testing.assert_array_equal(evidence(neighbors, predicted * 0 + 7, *references)[:, -1], 0)
 
 
 def test_own_of_another_length_is_named():

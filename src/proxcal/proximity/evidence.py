@@ -4,13 +4,11 @@ For the k nearest references, k in `sizes`: how many carry the sample's predicte
 predicted as it; and how right the model was on them. Shares enter as log-odds with half a count added on either side,
 so that 10 of 10 is strong evidence and not infinite.
 
-Of all references, by their class c: how far off the model's log-odds are where it predicts c, and whether it predicts c
-more often than c is the label,
+Of all references: whether the class is predicted more often than it is the label,
 
-    Σ (correct − p) / (Σ p (1 − p) + 1)      log (labels c + ½) / (predictions c + ½)
+    log (1 + references labelled c) / (1 + references predicted as c)
 
-the first being one Newton step of an intercept of c under a standard normal prior. A class that the model favours is
-wrong in the same way everywhere, also where neighbours are few or of all classes.
+for a class that the model favours is wrong too often everywhere, also where neighbours are few.
 """
 
 from collections.abc import Sequence
@@ -36,8 +34,8 @@ def evidence(
     own: ArrayLike | None = None,
     sizes: Sequence[int] = SIZES,
 ) -> Floats:
-    """Evidence columns, (n, 3 · len(sizes) + 2): label agreement, prediction agreement and mean residual for each size,
-    then error and excess of the predicted class.
+    """Evidence columns, (n, 3 · len(sizes) + 1): label agreement, prediction agreement and mean residual for each size,
+    then how common the predicted class is among labels beside predictions.
 
     `predicted` holds the samples' own predicted classes; `labels`, `predictions` and `confidence` are the references'.
     Of samples that are references themselves, `own` says which (−1: none). A size beyond the neighbours found means all
@@ -49,21 +47,16 @@ def evidence(
     y_hat = check_labels(predictions, len(p), _ANY_CLASS, name="predictions")
     classes = check_labels(predicted, n, _ANY_CLASS, name="predicted")
     same_label, same_prediction = y[neighbors.indices] == classes[:, None], y_hat[neighbors.indices] == classes[:, None]
-    residual = (y == y_hat) - p
-    near = residual[neighbors.indices]
+    residual = ((y == y_hat) - p)[neighbors.indices]
     columns = []
     for size in (min(size, k) for size in sizes):
         columns.append(_log_odds(same_label[:, :size]))
         columns.append(_log_odds(same_prediction[:, :size]))
-        columns.append(near[:, :size].mean(axis=1))
+        columns.append(residual[:, :size].mean(axis=1))
     part = np.full(n, _PARTS) if own is None else _parts(np.asarray(own), n)
     n_classes = 1 + max(int(values.max()) for values in (y, y_hat, classes))
-
-    def of_others(reference_classes: Ints, weights: Floats | None = None) -> Floats:
-        return _sums_without_part(reference_classes, weights, n_classes)[part, classes]
-
-    columns.append(of_others(y_hat, residual) / (of_others(y_hat, p * (1 - p)) + 1))
-    columns.append(np.log((of_others(y) + 0.5) / (of_others(y_hat) + 0.5)))
+    labelled, predicted_as = (_counts_without_part(of, n_classes)[part, classes] for of in (y, y_hat))
+    columns.append(np.log((1 + labelled) / (1 + predicted_as)))
     return np.column_stack(columns)
 
 
@@ -84,11 +77,10 @@ def _parts(own: Ints, n_samples: int) -> Ints:
     return part
 
 
-def _sums_without_part(classes: Ints, weights: Floats | None, n_classes: int) -> Floats:
-    """(parts + 1, classes): counts, or sums of weights, of the references of each class without each part, and of all
-    of them."""
+def _counts_without_part(classes: Ints, n_classes: int) -> Ints:
+    """(parts + 1, classes): the references of each class without those of each part, and of all of them."""
     part = np.arange(len(classes)) % _PARTS
-    of_part = np.bincount(part * n_classes + classes, weights, _PARTS * n_classes).reshape(_PARTS, n_classes)
+    of_part = np.bincount(part * n_classes + classes, minlength=_PARTS * n_classes).reshape(_PARTS, n_classes)
     total = of_part.sum(axis=0)
-    without: Floats = np.concatenate([total - of_part, total[None]])
+    without: Ints = np.concatenate([total - of_part, total[None]])
     return without
