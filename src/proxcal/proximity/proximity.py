@@ -71,10 +71,16 @@ class Proximity(Estimator):
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
-        largest = max(float(rows.max()), -float(rows.min()))
-        if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
-            raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
+        _check_squares(rows)
         return self._hold(References.of(rows, unit=self._unit))
+
+    def partial_fit(self, features: ArrayLike, y: Any = None) -> Self:
+        """Take further references, behind those so far: bit for bit as if all had come in one `fit`. Each call copies
+        and measures all references once, which costs what looking up a few samples does; a faiss index is built
+        again."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(features)
+        return self._hold(self._grown(check_features(features, n_columns=self.n_columns)))
 
     def _hold(self, references: References) -> Self:
         self.references_ = references.rows
@@ -94,10 +100,13 @@ class Proximity(Estimator):
 
     def extended(self, features: Array) -> Self:
         """A search among these references and, behind them, further ones (checked)."""
+        return self._like(self._grown(features))
+
+    def _grown(self, features: Array) -> References:
+        _check_squares(features)
         if self.compression_ is not None:
-            return self._like(with_further(self._references, features, self.reduction_, unit=self._unit))
-        grown: Self = clone(self).fit(np.concatenate([self.references_, features]))
-        return grown
+            return with_further(self._references, features, self.reduction_, unit=self._unit)
+        return References.of(np.concatenate([self.references_, features]), unit=self._unit)
 
     def compress(
         self,
@@ -242,6 +251,12 @@ def log_proximity(neighbors: Neighbors) -> Floats:
     """−mean distance, over all neighbours given."""
     mean: Floats = neighbors.distances.mean(axis=1)
     return -mean
+
+
+def _check_squares(rows: Array) -> None:
+    largest = max(float(rows.max()), -float(rows.min()))
+    if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
+        raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
 
 
 def check_neighbors(k: int, n_references: int) -> int:
