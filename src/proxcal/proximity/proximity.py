@@ -166,14 +166,27 @@ class Proximity(Estimator):
         given, the sample itself left out by its index."""
         check_is_fitted(self)
         k = self.n_neighbors if k is None else k
-        n_references = len(self.references_)
         if features is None:
-            check_neighbors(k, n_references)
-            rows = self.references_ if self.reduction_ is None else as_queries(self.references_)
-            return self._nearest(rows, self.scale_, k, np.arange(n_references))
-        check_neighbors(k, n_references + 1)
+            return self._neighbors_of_own(slice(None), k)
+        check_neighbors(k, len(self.references_) + 1)
         rows = check_features(features, n_columns=self.n_columns)
         return self._nearest(*self._queries(rows, scale_of(rows, unit=self._unit)), k)
+
+    def _neighbors_of_own(self, which: slice | Ints, k: int) -> Neighbors:
+        """The k nearest of some of the references, each left out of its own."""
+        n_references = len(self.references_)
+        check_neighbors(k, n_references)
+        rows = self.references_[which]
+        rows = rows if self.reduction_ is None else as_queries(rows)
+        return self._nearest(rows, self.scale_[which], k, np.arange(n_references)[which])
+
+    def log_score_of_some(self, n_samples: int, random_state: int = 0) -> Floats:
+        """log D of so many of the references, drawn at random, or of all: what `log_score()` gives of them."""
+        n_references = len(self.references_)
+        which: slice | Ints = slice(None)
+        if n_samples < n_references:
+            which = np.sort(np.random.default_rng(random_state).permutation(n_references)[:n_samples])
+        return log_proximity(self._neighbors_of_own(which, self.n_neighbors))
 
     def neighbors_of(self, whole: "Proximity", kept: Ints, k: int) -> Neighbors:
         """The k nearest of each reference of the search that this is compressed from, itself left out; `kept` are those
