@@ -213,3 +213,9 @@ def test_labels_of_unknown_classes_change_nothing(calibrator):
 def test_it_must_be_fitted_first():
     with pytest.raises(NotFittedError):
         px.Monitor().update(*stream(10, 1))
+
+
+def test_a_file_of_something_else_is_refused(calibrator, tmp_path):
+    fitted(informed="bin-mean-shift").save(tmp_path / "model.proxcal")
+    with pytest.raises(ValueError, match="holds a ProCal, not a Monitor"):
+        px.Monitor.load(tmp_path / "model.proxcal", calibrator)

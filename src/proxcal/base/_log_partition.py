@@ -59,7 +59,8 @@ class LogPartition:
 
 
 def _sums(rows: SoftmaxRows, beta: float) -> Floats:
-    return np.sum([_derivatives(t) for _, t in rows.below_top(beta)], axis=0)
+    sums: Floats = np.sum([_derivatives(t) for _, t in rows.below_top(beta)], axis=0)
+    return sums
 
 
 def _derivatives(t: Array) -> Floats:

@@ -52,7 +52,7 @@ class TemperatureScaling(StreamingCalibrator):
 
     def _fit(self, scores: Array, labels: Ints) -> None:
         for name in self.sums:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.temperature_ = fit_temperature(SoftmaxRows.of(scores, labels, self.input))
 
     def _begin(self, scores: Array, labels: Ints) -> None:

@@ -135,7 +135,7 @@ def equal_count_edges(values: Floats, n_bins: int) -> Floats:
 
 def _merged(bins: Ints, sums: Sequence[Floats]) -> list[Floats]:
     """Of coarser bins, from sums of the finest."""
-    return [np.bincount(bins.ravel(), part.ravel()) for part in sums]
+    return [np.asarray(np.bincount(bins.ravel(), part.ravel()), dtype=np.float64) for part in sums]
 
 
 def _variance(count: Floats, sure_and_right: Floats, foretold: Floats) -> Floats:

@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from proxcal._validation import Bools, Floats, ProxcalWarning, check_choice, check_samples
+from proxcal._validation import Bools, Floats, Ints, ProxcalWarning, check_choice, check_samples
 from proxcal.informed._calibrator import InformedCalibrator
 from proxcal.informed._kde import Grid, log_kernel_sums
 from proxcal.informed._normal_scores import NormalScores
@@ -62,6 +62,8 @@ class DensityRatio(InformedCalibrator):
     """
 
     surface_: Floats | None
+    spread_: Floats
+    counts_: Ints
 
     def __init__(
         self,
@@ -82,7 +84,7 @@ class DensityRatio(InformedCalibrator):
         check_choice("coordinates", self.coordinates, ("normal", "paper"))
         check_choice("evaluation", self.evaluation, ("grid", "exact"))
         check_choice("prior", self.prior, ("confidence", "share", None))
-        vars(self).pop("spread_", None)
+        self.__dict__.pop("spread_", None)
         p, d, right = check_samples(confidence=confidence, proximity=proximity, correct=correct)
         self.usable_ = bool(min(right.sum(), (~right).sum()) >= FEWEST)
         if not self.usable_:
@@ -115,10 +117,10 @@ class DensityRatio(InformedCalibrator):
         p, d, right = check_samples(confidence=confidence, proximity=proximity, correct=correct)
         if not hasattr(self, "spread_"):
             self._keep_sums_alone()
-        weights = _weights(right, expit(self._prior_odds(p)))
-        self.spread_ = self.spread_ + self._grid(self.surface_).spread(self._points(p, d), weights)
+        grid, weights = self._grid(self.spread_.shape[1:]), _weights(right, expit(self._prior_odds(p)))
+        self.spread_ = self.spread_ + grid.spread(self._points(p, d), weights)
         self.counts_ = self.counts_ + np.array([right.sum(), len(right)])
-        sums = self._grid(self.surface_).log_smoothed(self.spread_, self.bandwidths_[0])
+        sums = grid.log_smoothed(self.spread_, self.bandwidths_[0])
         right_odds, wrong_odds = _against_foretold(sums, self.counts_[0] / self.counts_[1])
         self.surface_ = right_odds - wrong_odds
         return self
@@ -130,7 +132,7 @@ class DensityRatio(InformedCalibrator):
                 " with a larger one"
             )
         self.counts_ = np.array([self.correct_.sum(), len(self.correct_)])
-        self.spread_ = self._grid(self.surface_).spread(self.points_, _weights(self.correct_, self.foretold_))
+        self.spread_ = self._grid(self.surface_.shape).spread(self.points_, _weights(self.correct_, self.foretold_))
         self.points_, self.correct_, self.foretold_ = self.points_[:0], self.correct_[:0], self.foretold_[:0]
 
     def predict(self, confidence: ArrayLike, proximity: ArrayLike) -> Floats:
@@ -166,15 +168,15 @@ class DensityRatio(InformedCalibrator):
         """From the grid; exactly where there is none, beyond it, and where it holds NaN."""
         ratio = np.full(len(points), np.nan)
         if self.surface_ is not None:
-            ratio = self._grid(self.surface_).interpolate(self.surface_, points)
+            ratio = self._grid(self.surface_.shape).interpolate(self.surface_, points)
         rest = np.isnan(ratio)
         if rest.any():
             right, wrong = self._log_sides(partial(log_kernel_sums, points[rest]))
             ratio[rest] = right - wrong
         return ratio
 
-    def _grid(self, surface: Floats) -> Grid:
-        return Grid(self.grid_origin_, self.grid_spacing_, (surface.shape[0], surface.shape[1]))
+    def _grid(self, shape: tuple[int, ...]) -> Grid:
+        return Grid(self.grid_origin_, self.grid_spacing_, (shape[0], shape[1]))
 
     def _tabulate(self) -> None:
         self.surface_ = None

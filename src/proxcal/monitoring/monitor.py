@@ -28,7 +28,7 @@ from proxcal._validation import (
 )
 from proxcal.monitoring.intervals import gap_interval, percentile_interval, share_below_interval, spent
 from proxcal.monitoring.record import Watched, WindowRecord
-from proxcal.procal import ProCal
+from proxcal.procal import _CLASSES, ProCal
 
 N_WATCHED = 4  # figures that share what a look may spend
 LOWEST = 0.05  # of normal samples: those whose proximity is low
@@ -103,14 +103,15 @@ class Monitor(Estimator):
     @classmethod
     def load(cls, path: str | os.PathLike[str], calibrator: ProCal) -> Self:
         """The monitor that was saved, of the calibrator that it watched."""
-        loaded = _store.read(path, {cls.__name__: cls})
+        loaded = _store.read(path, _CLASSES | {cls.__name__: cls})
+        if not isinstance(loaded, cls):
+            raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
         if loaded._watch(calibrator).references_digest_ != _digest(calibrator):
             raise ValueError(
                 f"{path} was begun with other references than the calibrator's, so what is normal has changed; begin a"
                 " new one"
             )
-        monitor: Self = loaded
-        return monitor
+        return loaded
 
     def _watch(self, calibrator: ProCal) -> Self:
         check_is_fitted(calibrator)
@@ -141,8 +142,7 @@ class Monitor(Estimator):
             return calibrator.proximity_.log_score(features), calibrator.confidence(scores, features), right
         found = calibrator.calibrate(scores, check_features(features))
         y = None if labels is None else check_labels(labels, len(found.predicted), calibrator.n_classes_)
-        log_proximity: Floats = found.log_proximity
-        return log_proximity, found.confidence, None if y is None else found.predicted == y
+        return np.asarray(found.log_proximity), found.confidence, None if y is None else found.predicted == y
 
     def _last(self, values: Array, further: Array) -> Array:
         return np.concatenate([values, further])[-max(self.window, len(further)) :]
