@@ -76,7 +76,7 @@ class Proximity(Estimator):
 
     def partial_fit(self, features: ArrayLike, y: Any = None) -> Self:
         """Take further references, behind those so far: bit for bit as if all had come in one `fit`. Each call copies
-        and measures all references once, which costs what looking up a few samples does; a faiss index is built
+        and measures all references once, in less time than a hundred samples are looked up; a faiss index is built
         again."""
         if not self.__sklearn_is_fitted__():
             return self.fit(features)
