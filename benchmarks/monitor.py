@@ -23,6 +23,9 @@ N_STREAMS = 500
 SHIFTS = ("noise", "blur", "contrast")
 BATCH, N_CLEAN_BEFORE = 250, 2000
 PROXIMITY, GAP = ("percentile", "low_share"), ("gap", "low_gap")
+KINDS = (PROXIMITY + GAP, PROXIMITY, GAP)
+Looks = list[set[str]]  # what had left its interval, batch by batch
+Results = dict[str, tuple[list[Looks], dict[str, list[Looks]]]]
 
 
 def batches(samples: px.Predictions, random_state: int) -> Iterator[px.Predictions]:
@@ -32,12 +35,12 @@ def batches(samples: px.Predictions, random_state: int) -> Iterator[px.Predictio
         yield samples.take(order[i * BATCH : (i + 1) * BATCH])
 
 
-def looks(monitor: px.Monitor, stream: Iterator[px.Predictions]) -> list[set[str]]:
+def looks(monitor: px.Monitor, stream: Iterator[px.Predictions]) -> Looks:
     """What had left its interval, batch by batch."""
     return [set(monitor.update(b.scores, b.features, b.labels).drifted) for b in stream]
 
 
-def first(found: list[set[str]], figures: tuple[str, ...]) -> float:
+def first(found: Looks, figures: tuple[str, ...]) -> float:
     """How many samples came before any of the figures left its interval, that batch among them."""
     return next((BATCH * (i + 1) for i, drifted in enumerate(found) if drifted & set(figures)), np.inf)
 
@@ -83,10 +86,10 @@ def shifts_of(path: Path) -> list[str]:
         return [shift for shift in SHIFTS if f"{shift}_logits" in arrays.files]
 
 
-def run(path: Path) -> tuple[list[list[set[str]]], dict[str, list[list[set[str]]]]]:
+def run(path: Path) -> tuple[list[Looks], dict[str, list[Looks]]]:
     """Of each seed: the looks at clean samples, and by shift those at shifted ones."""
-    clean: list[list[set[str]]] = []
-    shifted: dict[str, list[list[set[str]]]] = {shift: [] for shift in shifts_of(path)}
+    clean: list[Looks] = []
+    shifted: dict[str, list[Looks]] = {shift: [] for shift in shifts_of(path)}
     for seed in SEEDS:
         calibrator, rest = fitted(path, seed)
         clean.append(looks(px.Monitor().fit(calibrator), batches(rest, seed)))
@@ -106,30 +109,32 @@ def show_simulated() -> None:
             print(f"| {n_references} | {100 * stated:g} % | {100 * seen:.1f} % |", flush=True)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", type=Path, nargs="*")
-    warnings.simplefilter("ignore", px.ProxcalWarning)
-    show_simulated()
-    results = {path.stem: run(path) for path in parser.parse_args().files}
-
-    print(
-        "| clean samples of | looks a stream | streams with an alarm | by proximity | by gap |\n"
-        + "| --- |"
-        + " ---: |" * 4
-    )
+def show_clean(results: Results) -> None:
+    print("\n| clean samples of | looks a stream | streams with an alarm | by proximity | by gap |")
+    print("| --- |" + " ---: |" * 4)
     for name, (clean, _) in results.items():
-        alarms = [
-            sum(np.isfinite(first(found, figures)) for found in clean) for figures in (PROXIMITY + GAP, PROXIMITY, GAP)
-        ]
+        alarms = [sum(np.isfinite(first(found, figures)) for found in clean) for figures in KINDS]
         print(f"| {name} | {len(clean[0])} | " + " | ".join(f"{n} of {len(clean)}" for n in alarms) + " |")
 
-    print("\n| shift | samples until an alarm | by proximity | by gap |\n" + "| --- |" + " ---: |" * 3)
+
+def show_shifted(results: Results) -> None:
+    print("\n| shift | samples until an alarm | by proximity | by gap |\n| --- |" + " ---: |" * 3)
     for name, (_, shifted) in results.items():
-        for shift, found in shifted.items():
-            delays = [np.median([first(f, figures) for f in found]) for figures in (PROXIMITY + GAP, PROXIMITY, GAP)]
-            cells = [f"{delay:.0f}" if np.isfinite(delay) else f"over {BATCH * len(found[0])}" for delay in delays]
+        for shift, streams in shifted.items():
+            delays = [np.median([first(found, figures) for found in streams]) for figures in KINDS]
+            cells = [f"{delay:.0f}" if np.isfinite(delay) else f"over {BATCH * len(streams[0])}" for delay in delays]
             print(f"| {name}, {shift} | " + " | ".join(cells) + " |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="+")
+    files = parser.parse_args().files
+    warnings.simplefilter("ignore", px.ProxcalWarning)
+    show_simulated()
+    results = {path.stem: run(path) for path in files}
+    show_clean(results)
+    show_shifted(results)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm, rankdata
 from sklearn.exceptions import NotFittedError
 
-from proxcal import ProxcalWarning
-from proxcal.informed import DensityRatio, _kde
+from proxcal import ProxcalWarning, _store
+from proxcal.informed import DensityRatio, NormalScores, _kde
 
 VARIANTS = [
     {"coordinates": coordinates, "prior": prior}
@@ -351,3 +351,13 @@ def test_a_first_batch_too_close_together_for_a_grid_is_refused(monkeypatch):
     begun = DensityRatio().partial_fit(*draw(900))
     with pytest.raises(ValueError, match="too close together for a grid"):
         begun.partial_fit(*draw(900))
+
+
+def test_what_batches_taught_is_saved_and_goes_on(tmp_path):
+    samples = draw(1200)
+    streamed = in_batches(DensityRatio(), tuple(part[:900] for part in samples), 500)
+    _store.write(tmp_path / "d.proxcal", streamed)
+    loaded = _store.read(tmp_path / "d.proxcal", {c.__name__: c for c in (DensityRatio, NormalScores)})
+    for one in (streamed, loaded):
+        one.partial_fit(*(part[900:] for part in samples))
+    np.testing.assert_array_equal(loaded.surface_, streamed.surface_)

@@ -21,13 +21,13 @@ class StreamingCalibrator(BaseCalibrator):
         scores = check_scores(scores, self.input, n_classes=self.n_classes_ if begun else None)
         labels = check_labels(y, *scores.shape, name="y")
         if not begun:
+            self.n_classes_ = scores.shape[1]
             self._begin(scores, labels)
         elif not all(hasattr(self, name) for name in self.sums):
             raise ValueError(
                 f"{type(self).__name__} was fitted by fit, which kept no sums to add a batch to; begin with partial_fit"
             )
         self._extend(scores, labels)
-        self.n_classes_ = scores.shape[1]
         return self
 
     @abstractmethod

@@ -128,8 +128,8 @@ class DensityRatio(InformedCalibrator):
     def _keep_sums_alone(self) -> None:
         if self.surface_ is None:
             raise ValueError(
-                "the first batch lies too close together for a grid, without which batches cannot be added; fit again,"
-                " with a larger one"
+                "the first batch lies too close together for a grid, without which no batch can be added; fit all"
+                " samples at once"
             )
         self.counts_ = np.array([self.correct_.sum(), len(self.correct_)])
         self.spread_ = self._grid(self.surface_.shape).spread(self.points_, _weights(self.correct_, self.foretold_))
