@@ -56,7 +56,11 @@ class FaissSearch:
 
     def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
         n = k if own is None else k + 1
-        found = search_in_blocks(self._candidates, self.references, rows, scale, n, None, self.chunk_size)
+
+        def candidates(_: slice, moved: Floats, own: Ints | None) -> Ints:
+            return self._candidates(moved, n)
+
+        found = search_in_blocks(candidates, self.references, rows, scale, n, None, self.chunk_size)
         return found if own is None else found.without(own)
 
     def tune(self, k: int) -> float:
@@ -93,12 +97,12 @@ class FaissSearch:
         else:
             self._index.nprobe = effort
 
-    def _candidates(self, moved: Floats, k: int, own: Ints | None = None) -> Ints:
+    def _candidates(self, moved: Floats, k: int) -> Ints:
         asked = min(len(self.references.rows), k * (_MEASURED if self.kind == "ivfpq" else 1))
         found: Ints = self._index.search(self._padded(moved.astype(np.float32)), asked)[1].astype(np.intp)
         short = np.flatnonzero((found >= 0).sum(axis=1) < k)  # the cells looked into held too few
         if len(short):
-            found[short] = self._exact.candidates(moved[short], asked, own)
+            found[short] = self._exact.candidates(moved[short], asked)
         return found
 
     def _build(self) -> Any:

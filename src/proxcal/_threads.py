@@ -1,0 +1,52 @@
+"""Blocks of work side by side, one thread each.
+
+NumPy lets go of the interpreter lock and each block writes its own rows, so the result does not depend on the order.
+Products on one thread within each block waste less than one product spread over all threads, as what is done between
+products is then spread too. As many blocks run at a time as BLAS may use threads, so what limits those
+(OMP_NUM_THREADS, threadpoolctl, a worker of joblib) limits these; where BLAS cannot be asked, blocks take turns.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache, partial
+from threading import Lock
+from typing import Any
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+_lock = Lock()
+
+
+def in_threads(work: Callable[[slice], None], blocks: Iterable[slice]) -> None:
+    every = list(blocks)
+    with _threads_of_blas(at_most=len(every)) as n_threads:
+        if n_threads < 2:
+            for block in every:
+                work(block)
+            return
+        with ThreadPoolExecutor(n_threads, initializer=partial(_blas().limit, limits=1)) as pool:
+            for _ in pool.map(work, every):
+                pass
+
+
+@contextmanager
+def _threads_of_blas(at_most: int) -> Iterator[int]:
+    """How many threads may be used, products being held to one each; 1 while another call holds them."""
+    if at_most < 2:
+        yield 1
+        return
+    with _lock:
+        allowed = max((library["num_threads"] for library in _blas().info()), default=1)
+        limiter = _blas().limit(limits=1) if allowed > 1 else None
+    try:
+        yield min(allowed, at_most)
+    finally:
+        if limiter is not None:
+            with _lock:
+                limiter.restore_original_limits()
+
+
+@cache
+def _blas() -> Any:
+    return ThreadpoolController().select(user_api="blas")
