@@ -24,7 +24,7 @@ from proxcal.proximity.exact import ExactSearch
 from proxcal.proximity.references import Neighbors, References, search_in_blocks
 
 KINDS = ("flat", "ivfflat", "ivfpq", "hnsw")
-_ENOUGH = 0.95  # of a sample's neighbours found: the search looks no further
+ENOUGH = 0.95  # of a sample's neighbours found: the search looks no further
 _TOO_FEW = 0.9
 _SAMPLE = 512  # references whose neighbours are compared with the exact ones
 _LINKS = 32  # of each reference in the graph
@@ -64,32 +64,41 @@ class FaissSearch:
         return found if own is None else found.without(own)
 
     def tune(self, k: int) -> float:
-        """Look further until enough of the k nearest of a sample are found; the share found."""
         if self.kind == "flat":
             return 1.0
-        references = self.references
-        n = len(references.rows)
-        sample = np.sort(np.random.default_rng(_SEED).permutation(n)[:_SAMPLE])
-        rows, scale = references.rows[sample], references.scale[sample]
-        furthest = self._exact.search(rows, scale, k, sample).distances[:, -1:]
-        effort, recall = _LEAST if self.kind == "hnsw" else 1, 0.0
-        while recall < _ENOUGH and effort <= self._furthest:
-            self._look(effort)
-            recall = float((self.search(rows, scale, k, sample).distances <= furthest).mean())
-            effort *= 2
+        recall = self.look_until_found(k)
         if recall < _TOO_FEW:
             warnings.warn(
-                f"index={self.kind!r} finds {100 * recall:.0f} % of the nearest {k} of {len(sample)} references; "
+                f"index={self.kind!r} finds {100 * recall:.0f} % of the nearest {k} of "
+                f"{min(_SAMPLE, len(self.references.rows))} references; "
                 'proximity comes out too low where they are missed: take index="exact"',
                 ProxcalWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return recall
 
-    @property
-    def _furthest(self) -> int:
-        """An effort with which nothing more would be found, or as far as it pays."""
-        return _FURTHEST if self.kind == "hnsw" else 2 * int(self._index.nlist)
+    def look_until_found(self, k: int, at_most: float = 1.0) -> float:
+        """Look further until enough of the k nearest of a sample are found, into `at_most` this share of the cells; the
+        share found."""
+        references = self.references
+        sample = np.sort(np.random.default_rng(_SEED).permutation(len(references.rows))[:_SAMPLE])
+        rows, scale = references.rows[sample], references.scale[sample]
+        furthest = self._exact.search(rows, scale, k, sample).distances[:, -1:]
+        recall = 0.0
+        for effort in self._efforts(at_most):
+            self._look(effort)
+            recall = float((self.search(rows, scale, k, sample).distances <= furthest).mean())
+            if recall >= ENOUGH:
+                break
+        return recall
+
+    def _efforts(self, at_most: float) -> Iterator[int]:
+        """Doubled each time, up to one with which nothing more would be found, or as far as it pays."""
+        effort, last = (_LEAST, _FURTHEST) if self.kind == "hnsw" else (1, max(1, int(at_most * self._index.nlist)))
+        while effort < last:
+            yield effort
+            effort *= 2
+        yield last
 
     def _look(self, effort: int) -> None:
         if self.kind == "hnsw":
