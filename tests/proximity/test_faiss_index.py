@@ -116,6 +116,16 @@ def test_more_neighbours_than_the_cells_looked_into_hold_are_found(monkeypatch):
     assert all(len(set(row)) == 700 for row in found.indices)
 
 
+@pytest.mark.parametrize("kind", ["ivfflat", "hnsw"])
+def test_neighbours_of_samples_in_no_cluster_of_the_references_are_found_too(kind):
+    centres = 4 * np.random.default_rng(0).normal(size=(60, 16))
+    noise = np.random.default_rng(1).normal(size=(3000, 16))
+    fitted = Proximity(index=kind).fit(centres[np.arange(3000) % 60] + noise)
+    strangers = 4 * np.random.default_rng(2).normal(size=(300, 16))
+    exact = Proximity().fit(fitted.references_).log_score(strangers)
+    np.testing.assert_allclose(fitted.log_score(strangers), exact, atol=0.05)
+
+
 def test_too_low_a_recall_is_warned_of(monkeypatch):
     monkeypatch.setattr(faiss_index, "ENOUGH", 0.0)  # the first, shortest look is taken to be enough
     noise = np.random.default_rng(0).normal(size=(2000, 64))

@@ -7,7 +7,9 @@
 
 nlist is 4 √n, at most n / 39, as faiss's k-means asks for 39 rows a centre. How far to look (nprobe, efSearch) follows
 from no rule of n and d, since it is the data's own dimension that counts: so it is doubled until the neighbours of a
-sample of references are found as the exact search finds them. The share of them found is measured, not promised.
+sample of references are found as the exact search finds them, and those of strangers, points as spread out as the
+references but in none of their clusters. One cell may hold all neighbours of a reference, and few of a sample where data
+is sparse, which proximity is there to tell. The share found is measured, not promised.
 """
 
 import warnings
@@ -21,12 +23,14 @@ from numpy.typing import NDArray
 from proxcal._extras import require
 from proxcal._validation import Array, Floats, Ints, ProxcalWarning, row_blocks
 from proxcal.proximity.exact import ExactSearch
-from proxcal.proximity.references import Neighbors, References, search_in_blocks
+from proxcal.proximity.references import Neighbors, References, scaled, search_in_blocks
 
 KINDS = ("flat", "ivfflat", "ivfpq", "hnsw")
 ENOUGH = 0.95  # of a sample's neighbours found: the search looks no further
 _TOO_FEW = 0.9
-_SAMPLE = 512  # references whose neighbours are compared with the exact ones
+_SAMPLE = 512  # references, and strangers, whose neighbours are compared with the exact ones
+_SUMMED = 8  # references in a stranger
+_ROUNDING = 1 + 1e-6  # distances closer than this are equal
 _LINKS = 32  # of each reference in the graph
 _LEAST, _FURTHEST = 64, 2048  # efSearch: with less, the graph finds its own rows' neighbours better than others'
 _MEASURED = 8  # times k, of what shortened rows put first
@@ -78,19 +82,32 @@ class FaissSearch:
         return recall
 
     def look_until_found(self, k: int, at_most: float = 1.0) -> float:
-        """Look further until enough of the k nearest of a sample are found, into `at_most` this share of the cells; the
-        share found."""
-        references = self.references
-        sample = np.sort(np.random.default_rng(_SEED).permutation(len(references.rows))[:_SAMPLE])
-        rows, scale = references.rows[sample], references.scale[sample]
-        furthest = self._exact.search(rows, scale, k, sample).distances[:, -1:]
+        """Look further until enough of the k nearest are found, both of a sample of references and of strangers, into
+        `at_most` this share of the cells; the lesser share found."""
+        probes = [self._some_references(), self._strangers()]
+        furthest = [self._exact.search(rows, scale, k, own).distances[:, -1:] for rows, scale, own in probes]
         recall = 0.0
         for effort in self._efforts(at_most):
             self._look(effort)
-            recall = float((self.search(rows, scale, k, sample).distances <= furthest).mean())
+            found = [self.search(rows, scale, k, own).distances for rows, scale, own in probes]
+            recall = min(float((near <= _ROUNDING * far).mean()) for near, far in zip(found, furthest, strict=True))
             if recall >= ENOUGH:
                 break
         return recall
+
+    def _some_references(self) -> tuple[Array, Floats, Ints | None]:
+        """Rows, their scale, and which references they are."""
+        sample = np.sort(np.random.default_rng(_SEED).permutation(len(self.references.rows))[:_SAMPLE])
+        return self.references.rows[sample], self.references.scale[sample], sample
+
+    def _strangers(self) -> tuple[Array, Floats, Ints | None]:
+        """As spread out as references are, but in none of their clusters: sums of a few of them with random signs."""
+        references, rng = self.references, np.random.default_rng(_SEED)
+        rows = np.tile(references.center, (_SAMPLE, 1))
+        for of_each in rng.integers(len(references.rows), size=(_SUMMED, _SAMPLE)):
+            moved = scaled(references.rows[of_each], references.scale[of_each]) - references.center
+            rows += rng.choice((-1, 1), size=(_SAMPLE, 1)) / np.sqrt(_SUMMED) * moved
+        return rows, np.ones(_SAMPLE), None
 
     def _efforts(self, at_most: float) -> Iterator[int]:
         """Doubled each time, up to one with which nothing more would be found, or as far as it pays."""
