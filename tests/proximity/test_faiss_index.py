@@ -123,7 +123,7 @@ def test_neighbours_of_samples_in_no_cluster_of_the_references_are_found_too(kin
     fitted = Proximity(index=kind).fit(centres[np.arange(3000) % 60] + noise)
     strangers = 4 * np.random.default_rng(2).normal(size=(300, 16))
     exact = Proximity().fit(fitted.references_).log_score(strangers)
-    np.testing.assert_allclose(fitted.log_score(strangers), exact, atol=0.05)
+    assert np.abs(fitted.log_score(strangers) - exact).mean() < 0.005
 
 
 def test_too_low_a_recall_is_warned_of(monkeypatch):

@@ -8,8 +8,8 @@
 nlist is 4 √n, at most n / 39, as faiss's k-means asks for 39 rows a centre. How far to look (nprobe, efSearch) follows
 from no rule of n and d, since it is the data's own dimension that counts: so it is doubled until the neighbours of a
 sample of references are found as the exact search finds them, and those of strangers, points as spread out as the
-references but in none of their clusters. One cell may hold all neighbours of a reference, and few of a sample where data
-is sparse, which proximity is there to tell. The share found is measured, not promised.
+references but in none of their clusters. One cell may hold all neighbours of a reference, and few of a sample where
+data is sparse, which proximity is there to tell. The share found is measured, not promised.
 """
 
 import warnings
