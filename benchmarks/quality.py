@@ -4,9 +4,10 @@
 
 DATA_FOLDER holds predictions files (`.npz` with logits, features, labels) that no setting of proxcal was tuned to one
 by one; every number is a mean over files and seeds 2020 to 2022, and "worst" is the worst file's mean over seeds.
-Errors are ×10⁻². Changes are against the method's own base alone; "changed" counts predictions other than the model's,
-"by ours" those other than the base's. `--bases` shows every base alone and with the default informed step instead of
-the variants of the default; `--votes` shows neighbour votes, which may change predictions, beside their peers.
+Errors are ×10⁻². Changes of "X + ours" are against X, those of all others against the first line; "changed" counts
+predictions other than the model's, "here" those other than that line's. `--bases` shows every base alone and with the
+default informed step instead of the variants of the default; `--votes` shows neighbour votes, which may change
+predictions, beside their peers.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from proxcal.base import BASES
 from proxcal.procal import Calibrated, ProCal
 
 SEEDS = (2020, 2021, 2022)
-COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed", "by ours")
+COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed", "here")
 OURS = " + ours"
 
 
@@ -45,10 +46,9 @@ def measure(
     ]
 
 
-def own_base(name: str, methods: Iterable[str]) -> str:
-    """The method that is this one without proximity: the first, unless it is named after another."""
-    alone = name.removesuffix(OURS)
-    return alone if alone in methods else next(iter(methods))
+def compared_with(name: str, methods: Iterable[str]) -> str:
+    """What a method's changes are measured from: its own base alone where it is named after one, else the first."""
+    return name.removesuffix(OURS) if name.endswith(OURS) else next(iter(methods))
 
 
 def run(
@@ -71,7 +71,7 @@ def run(
                 fitted = method().fit(calibration.logits, calibration.labels, features=calibration.features)
                 found = fitted.calibrate(test.logits, features=test.features)
                 predicted[name] = found.predicted
-                base = predicted[own_base(name, methods)]
+                base = predicted[compared_with(name, methods)]
                 results[name][i, j] = measure(found, test.labels, proximity, model, base)
     return results
 
@@ -83,7 +83,7 @@ def show(title: str, results: dict[str, np.ndarray]) -> None:
     print(f"| {'method':{width}} | " + " | ".join(headers) + " |")
     print(f"| {'-' * width} |" + " ---: |" * len(headers))
     for name, values in results.items():
-        change = (values - results[own_base(name, results)]).mean(axis=1)
+        change = (values - results[compared_with(name, results)]).mean(axis=1)
         floor, nll = (change[:, COLUMNS.index(column)] for column in ("PIECE-floor", "NLL"))
         cells = [
             f"{x:.{4 if column == 'multiclass NLL' else 2}f}"
@@ -106,7 +106,7 @@ def show_verdict(results: dict[str, np.ndarray]) -> None:
             if x.mean() >= 0
         ]
         print(f"- lower mean {column} for {len(changes) - len(broken)} of {len(changes)} bases" + _not_for(broken))
-    changed = [base for base in changes if results[base + OURS][:, :, COLUMNS.index("by ours")].any()]
+    changed = [base for base in changes if results[base + OURS][:, :, COLUMNS.index("here")].any()]
     print(f"- no prediction changed for {len(changes) - len(changed)} of {len(changes)} bases" + _not_for(changed))
 
 

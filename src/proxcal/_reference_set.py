@@ -80,9 +80,11 @@ class ReferenceSet(Estimator):
     def _learn_again(self, whole: Self, kept: Ints) -> None:
         """The informed step on all references of `whole`, whose neighbours are now sought among those kept."""
         k = n_searched(None, self.informed_, self.n_neighbors)
-        near = self.proximity_.neighbors_of(whole.proximity_, kept, k)
+        own = np.full(len(whole.proximity_.references_), -1)
+        own[kept] = np.arange(len(kept))
+        near = self.proximity_.neighbors_of(whole.proximity_, own, k)
         top = whole._top_so_far
-        samples = self._samples(top, near, takes_evidence(self.informed_))
+        samples = self._samples(top, near, takes_evidence(self.informed_), own)
         self.informed_ = samples.fit(clone(self.informed_, safe=False), top.predicted == whole.reference_labels_)
 
     @property
@@ -104,8 +106,8 @@ class ReferenceSet(Estimator):
         self.reference_predictions_ = top.predicted.astype(np.int32)
         self.reference_confidence_ = top.confidence
 
-    def _samples(self, top: Top, neighbors: Neighbors, with_evidence: bool) -> Samples:
-        """What is known of samples once their neighbours are found."""
+    def _samples(self, top: Top, neighbors: Neighbors, with_evidence: bool, own: Ints | None = None) -> Samples:
+        """What is known of samples once their neighbours are found; `own`: which references they are, if any."""
         seen = None
         if with_evidence:
             seen = evidence(
@@ -114,6 +116,7 @@ class ReferenceSet(Estimator):
                 self.reference_labels_,
                 self.reference_predictions_,
                 self.reference_confidence_,
+                own=own,
             )
         return Samples(top.confidence, log_proximity(neighbors.nearest(self.n_neighbors)), seen)
 

@@ -165,7 +165,7 @@ class ProCal(ReferenceSet):
             return self
         top = self._top_of_references(scores, labels, neighbors)
         self._keep_references(labels, top)
-        samples = self._samples(top, neighbors, takes_evidence(informed))
+        samples = self._samples(top, neighbors, takes_evidence(informed), np.arange(len(labels)))
         correct: Bools = top.predicted == labels
         if informed == "auto":
             self.informed_, of_informed = select(samples, correct, self.random_state)

@@ -169,3 +169,7 @@ def test_a_handful_of_samples_is_defined(n):
 def test_an_argument_out_of_range_is_refused(biased, argument, value, message):
     with pytest.raises(ValueError, match=message):
         bias_test(*biased, **{argument: value})
+
+
+def test_a_result_prints_in_a_few_lines(biased):
+    assert len(repr(bias_test(*biased))) < 600

@@ -1,9 +1,12 @@
+import io
 import json
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import proxcal as px
+from proxcal.cli._choice import print_choice
 
 
 def test_it_writes_the_calibrator_that_procal_fits(proxcal, files, samples):
@@ -79,3 +82,17 @@ def test_of_a_base_that_does_not_say_nothing_is_said(proxcal, files):
     given = ("fit", files["first"], "-o", "model.proxcal", "--informed", "logistic", "--force")
     assert "predictions" not in proxcal(*given)[1]
     assert json.loads(proxcal(*given, "--json")[1])["accuracy_change"] is None
+
+
+def test_a_gain_below_zero_fits_a_terminal_too():
+    console = Console(width=80, file=(out := io.StringIO()))
+    names = ("logistic", "neighborhood", "density-ratio", "bin-mean-shift")
+    selection = {
+        "chosen": "none",
+        "reason": "nothing is better",
+        "log_loss": {"none": 0.5} | dict.fromkeys(names, 0.5001),
+        "standard_error_of_gain": dict.fromkeys(names, 0.0001),
+    }
+    print_choice(console, selection)
+    assert "standard" in out.getvalue()
+    assert "-0.0001" in out.getvalue()

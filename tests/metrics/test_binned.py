@@ -135,3 +135,9 @@ def test_bad_samples_are_refused(metric):
         metric([0.5, 0.6], [1])
     with pytest.raises(ValueError, match="confidence has 0 samples"):
         metric([], [])
+
+
+def test_a_result_prints_its_bins_and_not_every_sample(samples):
+    result = repr(ece(*samples, return_result=True))
+    assert "accuracy=" in result
+    assert "bins=" not in result

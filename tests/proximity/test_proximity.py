@@ -37,6 +37,15 @@ def test_log_score_is_minus_the_mean_distance_to_the_k_nearest(normalize, dtype,
     np.testing.assert_allclose(found, slow_log_score(prepare(q), prepare(x), 5), rtol=1e-6)
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+def test_how_an_array_lies_in_memory_changes_nothing(normalize):
+    x, q = rows(d=20, offset=1), rows(40, d=20, seed=1, offset=1)
+    by_row = Proximity(normalize=normalize).fit(x)
+    by_column = Proximity(normalize=normalize).fit(np.asfortranarray(x))
+    np.testing.assert_array_equal(by_row.log_score(q), by_column.log_score(np.asfortranarray(q)))
+    np.testing.assert_array_equal(by_row.log_score(), by_column.log_score())
+
+
 def test_score_is_the_exponential_of_log_score():
     fitted = Proximity(n_neighbors=3).fit(rows())
     np.testing.assert_allclose(fitted.score(rows(9, seed=1)), np.exp(fitted.log_score(rows(9, seed=1))))

@@ -7,7 +7,7 @@ that where data is sparse the model is right less often than where it is dense, 
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,8 @@ class BiasTest:
     test: Test
     alternative: Alternative
     caliper: float
-    low: Ints
-    high: Ints
+    low: Ints = field(repr=False)
+    high: Ints = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ equal width, ACE bins of equal count; PIECE splits each confidence bin by proxim
 data is sparse cannot cancel underconfidence where it is dense: it is never below the error over its confidence bins.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, overload
 
 import numpy as np
@@ -41,7 +41,7 @@ class BinnedError(BinTable):
 
     value: float
     edges: Floats
-    bins: Ints
+    bins: Ints = field(repr=False)
     proximity_edges: Floats | None = None
 
 

@@ -14,7 +14,7 @@ proximity are one step, so their order does not matter.
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,9 +33,9 @@ class CumulativeDifference:
     """C after each step, from C_0 = 0, with the share of samples and the proximity up to there; both statistics, with
     their p-values were the model calibrated; `scale` is the standard deviation of C at its end."""
 
-    share: Floats
-    proximity: Floats
-    difference: Floats
+    share: Floats = field(repr=False)
+    proximity: Floats = field(repr=False)
+    difference: Floats = field(repr=False)
     scale: float
     kuiper: float
     kuiper_p_value: float

@@ -7,7 +7,7 @@ Both judge the confidence of the predicted class alone; `multiclass_nll` judges 
 scikit-learn, a probability is kept float64's epsilon away from 0 and 1: one certain mistake costs 36, not infinity.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, overload
 
 import numpy as np
@@ -23,7 +23,7 @@ class MeanLoss:
     """A mean loss and the loss of each sample."""
 
     value: float
-    losses: Floats
+    losses: Floats = field(repr=False)
 
 
 @overload

@@ -4,7 +4,7 @@ distances rank by index."""
 import numpy as np
 
 from proxcal._validation import Array, Floats, Ints, row_blocks
-from proxcal.proximity.references import dots
+from proxcal.proximity.references import dots, in_float64
 
 _SEED = 1234
 
@@ -17,7 +17,7 @@ def copies_before(rows: Array) -> Ints:
     """
     n, d = rows.shape
     direction = np.random.default_rng(_SEED).normal(size=(d,))
-    along: Floats = np.concatenate([dots(rows[block].astype(np.float64), direction) for block in row_blocks(n, d)])
+    along: Floats = np.concatenate([dots(in_float64(rows[block]), direction) for block in row_blocks(n, d)])
     order = np.argsort(along, kind="stable")
     same = np.zeros(n, dtype=np.bool_)  # as the one before it in the order
     same[1:] = along[order[1:]] == along[order[:-1]]

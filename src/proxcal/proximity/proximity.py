@@ -173,12 +173,10 @@ class Proximity(Estimator):
         rows = check_features(features, n_columns=self.n_columns)
         return self._nearest(*self._queries(rows, scale_of(rows, unit=self._unit)), k)
 
-    def neighbors_of(self, whole: "Proximity", kept: Ints, k: int) -> Neighbors:
-        """The k nearest of each reference of the search that this is compressed from, itself left out; `kept` are those
-        of them that are still here."""
-        own = np.full(len(whole.references_), -1)
-        own[kept] = np.arange(len(kept))
-        found = self._nearest(*self._queries(whole.references_, whole.scale_), min(k + 1, len(kept)))
+    def neighbors_of(self, whole: "Proximity", own: Ints, k: int) -> Neighbors:
+        """The k nearest of each reference of the search that this is compressed from, itself left out; `own` says which
+        of these here it is (−1: none)."""
+        found = self._nearest(*self._queries(whole.references_, whole.scale_), min(k + 1, len(self.references_)))
         return found.without(own)
 
     def _queries(self, rows: Array, scale: Floats) -> tuple[Array, Floats]:

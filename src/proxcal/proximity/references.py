@@ -56,13 +56,13 @@ class References:
         """Of rows that get unit length, or else are all multiplied by `factor`."""
         scale, center, squares = np.full(len(rows), factor), np.zeros(rows.shape[1]), np.empty(len(rows))
         for block in row_blocks(*rows.shape):
-            some = rows[block].astype(np.float64)
+            some = in_float64(rows[block])
             squares[block] = square_norms(some)
             if unit:
                 scale[block] = _inverse_norms(squares[block])
             center += scale[block] @ some
         center /= len(rows)
-        along = np.concatenate([rows[block].astype(np.float64) @ center for block in row_blocks(*rows.shape)])
+        along = np.concatenate([in_float64(rows[block]) @ center for block in row_blocks(*rows.shape)])
         half_square = 0.5 * (scale**2 * squares - 2 * scale * along + center @ center)
         return cls(rows, scale, center, half_square.astype(np.float32))
 
@@ -83,7 +83,7 @@ def scale_of(rows: Array, *, unit: bool) -> Floats:
         return np.ones(len(rows))
     squares = np.empty(len(rows))
     for block in row_blocks(*rows.shape):
-        squares[block] = square_norms(rows[block].astype(np.float64))
+        squares[block] = square_norms(in_float64(rows[block]))
     return _inverse_norms(squares)
 
 
@@ -91,8 +91,13 @@ def _inverse_norms(squares: Floats) -> Floats:
     return 1 / np.sqrt(np.where(squares > 0, squares, 1))
 
 
+def in_float64(rows: Array) -> Floats:
+    """Each row in one piece, so that its sums are the same to the bit however the array lay in memory."""
+    return rows.astype(np.float64, order="C")
+
+
 def scaled(rows: Array, scale: Floats) -> Floats:
-    product: Floats = rows.astype(np.float64) * scale[:, None]
+    product: Floats = in_float64(rows) * scale[:, None]
     return product
 
 
@@ -162,7 +167,7 @@ def _measured(rows: Array, scale: Floats, references: References, found: Ints) -
 
 
 def _distances(points: Floats, references: References, found: Ints) -> Floats:
-    others = references.rows[found].astype(np.float64)
+    others = in_float64(references.rows[found])
     other_scale = references.scale[found]
     products = dots(others, points[:, None, :]) * other_scale
     norms = square_norms(points)[:, None] + square_norms(others) * other_scale**2
