@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from proxcal import _threads
-from proxcal._threads import in_threads
+from proxcal._threads import even_blocks, in_threads
 
 
 class FakeBlas:
@@ -79,3 +79,12 @@ def test_every_block_is_done():
 
     in_threads(work, [slice(i, i + 7) for i in range(0, 100, 7)])
     np.testing.assert_array_equal(done, 1)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(30, 1), (600, 2), (1000, 2), (1025, 4), (25_000, 50), (0, 0)])
+def test_blocks_keep_all_threads_busy(blas, n, expected):
+    blocks = even_blocks(n, 512)
+    sizes = [block.stop - block.start for block in blocks]
+    assert len(blocks) == expected
+    assert sum(sizes) == n
+    assert max(sizes, default=0) - min(sizes, default=0) <= 1

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
+_LEAST_ROWS = 64  # of a block: with fewer, a product costs more a row
 _lock = Lock()
 
 
@@ -30,6 +32,15 @@ def in_threads(work: Callable[[slice], None], blocks: Iterable[slice]) -> None:
                 pass
 
 
+def even_blocks(n_rows: int, size: int) -> list[slice]:
+    """Slices of at most `size` rows, as many as keep all threads busy, but none much smaller than pays."""
+    n_blocks = -(-n_rows // size)
+    in_turns = -(-n_blocks // (threads := _n_threads())) * threads
+    n_blocks = max(n_blocks, min(in_turns, n_rows // _LEAST_ROWS))
+    ends = [n_rows * i // max(1, n_blocks) for i in range(n_blocks + 1)]
+    return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
 @contextmanager
 def _threads_of_blas(at_most: int) -> Iterator[int]:
     """How many threads may be used, products being held to one each; 1 while another call holds them."""
@@ -37,7 +48,7 @@ def _threads_of_blas(at_most: int) -> Iterator[int]:
         yield 1
         return
     with _lock:
-        allowed = max((library["num_threads"] for library in _blas().info()), default=1)
+        allowed = _n_threads()
         limiter = _blas().limit(limits=1) if allowed > 1 else None
     try:
         yield min(allowed, at_most)
@@ -45,6 +56,10 @@ def _threads_of_blas(at_most: int) -> Iterator[int]:
         if limiter is not None:
             with _lock:
                 limiter.restore_original_limits()
+
+
+def _n_threads() -> int:
+    return max((library["num_threads"] for library in _blas().info()), default=1)
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from proxcal._threads import in_threads
+from proxcal._threads import even_blocks, in_threads
 from proxcal._validation import Array, Floats, Ints, row_blocks
 
 _BUFFER = 4096  # columns
@@ -143,12 +143,11 @@ def search_in_blocks(
         measured, nearest = _measured(rows[block], scale[block], references, found)
         distances[block], indices[block] = measured[:, :k], nearest[:, :k]
 
-    blocks = [slice(start, min(start + size, len(rows))) for start in range(0, len(rows), size)]
     if at_once:
-        in_threads(search, blocks)
+        in_threads(search, even_blocks(len(rows), size))
     else:
-        for block in blocks:
-            search(block)
+        for start in range(0, len(rows), size):
+            search(slice(start, min(start + size, len(rows))))
     return Neighbors(distances, indices)
 
 
