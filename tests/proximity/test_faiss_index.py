@@ -1,11 +1,12 @@
 import copy
 import pickle
+import sys
 
 import numpy as np
 import pytest
 
 from proxcal import ProxcalWarning, _store
-from proxcal.proximity import Proximity, faiss_index
+from proxcal.proximity import Proximity, backends, faiss_index
 
 pytest.importorskip("faiss")
 KINDS = list(faiss_index.KINDS)
@@ -42,7 +43,7 @@ def test_recall_of_samples_never_seen_is_what_fit_measured(fitted):
     found = (fitted.neighbors(queries).distances <= exact[:, -1:]).mean(axis=1)
     sampling_error = 3 * np.sqrt(2) * found.std() / np.sqrt(faiss_index._SAMPLE)
     assert found.mean() >= fitted.recall_ - sampling_error - 1e-3
-    assert fitted.recall_ >= faiss_index._ENOUGH
+    assert fitted.recall_ >= faiss_index.ENOUGH
 
 
 def test_distances_are_those_of_the_neighbours_given(fitted):
@@ -108,19 +109,65 @@ def test_a_loaded_index_is_saved_again(fitted, tmp_path):
 
 @pytest.mark.filterwarnings("ignore::proxcal.ProxcalWarning")
 def test_more_neighbours_than_the_cells_looked_into_hold_are_found(monkeypatch):
-    monkeypatch.setattr(faiss_index, "_ENOUGH", 0.0)  # one cell of 38 is looked into
+    monkeypatch.setattr(faiss_index, "ENOUGH", 0.0)  # one cell of 38 is looked into
     fitted = Proximity(n_neighbors=5, index="ivfflat").fit(clustered(1500))
     found = fitted.neighbors(clustered(20, seed=1), k=700)
     assert np.isfinite(found.distances).all()
     assert all(len(set(row)) == 700 for row in found.indices)
 
 
+@pytest.mark.parametrize("kind", ["ivfflat", "hnsw"])
+def test_neighbours_of_samples_in_no_cluster_of_the_references_are_found_too(kind):
+    centres = 4 * np.random.default_rng(0).normal(size=(60, 16))
+    noise = np.random.default_rng(1).normal(size=(3000, 16))
+    fitted = Proximity(index=kind).fit(centres[np.arange(3000) % 60] + noise)
+    strangers = 4 * np.random.default_rng(2).normal(size=(300, 16))
+    exact = Proximity().fit(fitted.references_).log_score(strangers)
+    assert np.abs(fitted.log_score(strangers) - exact).mean() < 0.005
+
+
 def test_too_low_a_recall_is_warned_of(monkeypatch):
-    monkeypatch.setattr(faiss_index, "_ENOUGH", 0.0)  # the first, shortest look is taken to be enough
+    monkeypatch.setattr(faiss_index, "ENOUGH", 0.0)  # the first, shortest look is taken to be enough
     noise = np.random.default_rng(0).normal(size=(2000, 64))
     with pytest.warns(ProxcalWarning, match=r"index='ivfflat' finds \d+ % of the nearest 10 of 512 references"):
         fitted = Proximity(index="ivfflat").fit(noise)
     assert fitted.recall_ < 0.9
+
+
+def test_auto_compares_all_of_few_references():
+    assert Proximity(index="auto").fit(clustered(1500)).index_ == "exact"
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Some hundreds of references count as very many."""
+    monkeypatch.setattr(backends, "MANY", 500)
+
+
+def test_auto_among_many_references_looks_into_the_cells_that_hold_their_neighbours(many, monkeypatch):
+    monkeypatch.setattr(backends, "_WORTH", 1.0)
+    fitted = Proximity(index="auto").fit(clustered(1500))
+    assert fitted.index_ == "ivfflat"
+    assert fitted.recall_ >= faiss_index.ENOUGH
+
+
+def test_auto_compares_all_references_where_a_few_cells_do_not_hold_the_neighbours(many):
+    noise = np.random.default_rng(0).normal(size=(1500, 64))
+    fitted = Proximity(index="auto").fit(noise)
+    assert (fitted.index_, fitted.recall_) == ("exact", 1.0)
+
+
+def test_auto_without_faiss_compares_all_references(many, monkeypatch):
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    assert Proximity(index="auto").fit(clustered(1500)).index_ == "exact"
+
+
+def test_what_auto_chose_is_saved(many, monkeypatch, tmp_path):
+    monkeypatch.setattr(backends, "_WORTH", 1.0)
+    fitted = Proximity(index="auto").fit(clustered(1500))
+    loaded = reloaded(fitted, tmp_path / "proximity")
+    assert loaded.index_ == "ivfflat"
+    np.testing.assert_array_equal(loaded.log_score(clustered(50, seed=1)), fitted.log_score(clustered(50, seed=1)))
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def test_non_finite_features_are_an_error_with_count_and_row():
     ("setting", "message"),
     [
         ({"metric": "manhattan"}, "metric must be one of 'euclidean', 'cosine'; got 'manhattan'"),
-        ({"index": "annoy"}, "index must be one of 'exact', 'flat', .*; got 'annoy'"),
+        ({"index": "annoy"}, "index must be one of 'auto', 'exact', 'flat', .*; got 'annoy'"),
         ({"device": 0}, "device must be a name that torch knows"),
         ({"device": "cuda", "index": "hnsw"}, "device is 'cuda'; index='hnsw' is searched by faiss on the CPU"),
         ({"device": "cpu", "device_memory": 0}, "device_memory must be a number in"),

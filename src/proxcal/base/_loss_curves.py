@@ -47,9 +47,8 @@ def losses(rows: SoftmaxRows, temperature: float | Floats, loss: Loss) -> tuple[
     """Each sample's loss at its temperature, and the slope along log T."""
     beta = 1 / temperature
     target = np.broadcast_to(beta * rows.label_below, rows.top.shape)
-    value, slope = np.empty((2, len(rows.top)))
-    for block, t in rows.below_top(beta):
-        value[block], slope[block] = _BLOCKS[loss](t, target[block])
+    of_block = _BLOCKS[loss]
+    value, slope = rows.of_blocks(lambda block, t: of_block(t, target[block]), beta, 2)
     return value, slope
 
 

@@ -3,12 +3,13 @@
 All work on t = β (z − max z), which is bounded above by 0 whatever the scale of the logits, a block of rows at a time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
+from proxcal._threads import in_threads
 from proxcal._validation import Array, Floats, Input, Ints, row_blocks
 from proxcal.base._calibrator import as_logits
 
@@ -58,12 +59,25 @@ class SoftmaxRows:
 
         β is one number, or one a row. Each block is a fresh array.
         """
-        betas = np.broadcast_to(beta, self.top.shape)
         for block in row_blocks(*self.scores.shape):
-            z = as_logits(self.scores[block], self.input)
-            precision = np.float64 if z.dtype == np.float64 else np.float32
-            with np.errstate(over="ignore"):
-                t = np.subtract(z, self.top[block, None].astype(precision), dtype=precision, order="C")
-                t *= betas[block, None].astype(precision)
-            np.maximum(t, -200, out=t)
-            yield block, t.astype(np.float32, copy=False)
+            yield block, self._below_top(block, beta)
+
+    def of_blocks(self, work: Callable[[slice, Array], Any], beta: float | Floats, n_values: int) -> Floats:
+        """(n_values, rows) of what `work` gives of each block and its `below_top`, blocks side by side."""
+        values = np.empty((n_values, len(self.top)))
+
+        def fill(block: slice) -> None:
+            values[:, block] = work(block, self._below_top(block, beta))
+
+        in_threads(fill, row_blocks(*self.scores.shape))
+        return values
+
+    def _below_top(self, block: slice, beta: float | Floats) -> Array:
+        beta_column = np.broadcast_to(beta, self.top.shape)[block, None]
+        z = as_logits(self.scores[block], self.input)
+        precision = np.float64 if z.dtype == np.float64 else np.float32
+        with np.errstate(over="ignore"):
+            t = np.subtract(z, self.top[block, None].astype(precision), dtype=precision, order="C")
+            t *= beta_column.astype(precision)
+        np.maximum(t, -200, out=t)
+        return t.astype(np.float32, copy=False)

@@ -106,7 +106,7 @@ def _label_probability(rows: SoftmaxRows, beta: float, total: Floats) -> Floats:
 
 def _totals(rows: SoftmaxRows, beta: float) -> Floats:
     """Σ e of each row, e = exp(β (z − max z))."""
-    return np.concatenate([np.exp(t, out=t).sum(axis=1) for _, t in rows.below_top(beta)]).astype(np.float64)
+    return rows.of_blocks(lambda _, t: np.exp(t, out=t).sum(axis=1), beta, 1)[0]
 
 
 def _products(rows: SoftmaxRows, beta: float) -> Floats:

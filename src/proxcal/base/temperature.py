@@ -157,13 +157,14 @@ def _minimize(rows: SoftmaxRows, target: float, start: float, floor: float) -> f
 
 def _moments(rows: SoftmaxRows, beta: float) -> tuple[float, float]:
     """mean E[t] and mean Var[t] over the rows' softmax."""
-    mean = variance = 0.0
-    for _, t in rows.below_top(beta):
+
+    def of_block(_: slice, t: Array) -> tuple[Array, Array]:
         e = np.exp(t)
         total = e.sum(axis=1)
         first = np.einsum("ij,ij->i", e, t) / total
         e *= t
         second = np.einsum("ij,ij->i", e, t) / total
-        mean += float(first.sum(dtype=np.float64))
-        variance += float((second - first**2).sum(dtype=np.float64))
-    return mean / len(rows.top), variance / len(rows.top)
+        return first, second - first**2
+
+    mean, variance = rows.of_blocks(of_block, beta, 2).mean(axis=1)
+    return float(mean), float(variance)

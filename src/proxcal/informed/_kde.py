@@ -1,4 +1,4 @@
-"""Sums of product-Gaussian kernels over samples in the plane: exactly, a block of points at a time, or on a grid.
+"""Sums of product-Gaussian kernels over samples in the plane: exactly, or on a grid.
 
 A sum is Σ_j w_j exp(-½ |(x - x_j) / h|²): one sample of weight 1 counts 1 where it lies. Everything is handed on as a
 logarithm, so a ratio of two sums has its right value far from all samples too, where both underflow.
@@ -14,13 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from proxcal._threads import in_threads
 from proxcal._validation import Bools, Floats, Ints, row_blocks
+from proxcal.informed import _fourier
 
 NODES_PER_BANDWIDTH = 8
 MAX_NODES = 1024  # an axis; a bandwidth too small for that many needs exact sums
 _STENCIL = 16  # nodes that share a sample
 _PADDING = 3.0  # bandwidths around the samples
-_EXPONENT_BYTES, _STENCIL_BYTES = 1 << 18, 1 << 20  # of a block: within the cache
+_EXPONENT_BYTES = _STENCIL_BYTES = 1 << 20  # of a block: within the cache
+_FOURIER_NOISE = 1e-6  # share of all weights; a larger sum is right to 1e-10 of itself
 _UNDERFLOW = 1e-280  # of a sum; then its logarithm is taken the long way
 _GRID_NOISE = 1e-12  # below it a node may owe its value to the negative weights of cubic spreading
 _FARTHEST = 1e6  # bandwidths; points farther off count as this far, so that no square overflows
@@ -31,8 +34,22 @@ def log_kernel_sums(points: Floats, samples: Floats, weights: Floats, bandwidth:
     reach = _FARTHEST * bandwidth
     points = np.clip(points, samples.min(axis=0) - reach, samples.max(axis=0) + reach) / bandwidth
     samples = samples / bandwidth
+    if not _fourier.pays(len(points), samples):
+        return _over_pairs(points, samples, weights)
+    sums = np.zeros((len(points), weights.shape[1]))
+    inside = ((points >= samples.min(axis=0)) & (points <= samples.max(axis=0))).all(axis=1)
+    sums[inside] = _fourier.kernel_sums(points[inside], samples, weights)
+    faint = sums.min(axis=1) < _FOURIER_NOISE * np.abs(weights).sum(axis=0).max()
+    logarithms = np.log(np.where(faint[:, None], 1, sums))
+    logarithms[faint] = _over_pairs(points[faint], samples, weights)
+    return logarithms
+
+
+def _over_pairs(points: Floats, samples: Floats, weights: Floats) -> Floats:
+    """The same in bandwidths, a kernel at a time."""
     sums = np.empty((len(points), weights.shape[1]))
-    for block in row_blocks(len(points), len(samples), _EXPONENT_BYTES):
+
+    def add_up(block: slice) -> None:
         exponent = _exponents(points[block], samples)
         rows = np.exp(exponent) @ weights
         faint = rows.min(axis=1) < _UNDERFLOW
@@ -40,6 +57,8 @@ def log_kernel_sums(points: Floats, samples: Floats, weights: Floats, bandwidth:
             rows = np.log(rows)
             rows[faint] = logsumexp(exponent[faint, :, None], b=weights, axis=1)
         sums[block] = rows
+
+    in_threads(add_up, row_blocks(len(points), len(samples), _EXPONENT_BYTES))
     return sums
 
 

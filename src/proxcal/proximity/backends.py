@@ -1,15 +1,24 @@
-"""Which backend `index` and `device` name."""
+"""Which backend `index` and `device` name, and which one "auto" stands for.
 
+Measured (`benchmarks/neighbors.py`): the exact search wins in build + search up to some ten thousands of references
+whatever their width, and at any number of them where a search that finds enough has to look into a good part of the
+cells. So "auto" is exact, but for very many references on the CPU, with faiss at hand, where a sample's neighbours were
+found by looking into a small share of the cells.
+"""
+
+import importlib.util
 from typing import Any, Literal
 
 from proxcal._validation import Array, check_choice, check_number
 from proxcal.proximity.exact import ExactSearch
-from proxcal.proximity.faiss_index import KINDS, FaissSearch
+from proxcal.proximity.faiss_index import ENOUGH, KINDS, FaissSearch
 from proxcal.proximity.references import References, Searcher
 from proxcal.proximity.torch_search import TorchSearch
 
-Index = Literal["exact", "flat", "ivfflat", "ivfpq", "hnsw"]
-INDEXES: tuple[Index, ...] = ("exact", "flat", "ivfflat", "ivfpq", "hnsw")
+Index = Literal["auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw"]
+INDEXES: tuple[Index, ...] = ("auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw")
+MANY = 100_000  # references; with fewer, training cells costs more than it saves
+_WORTH = 1 / 16  # of the cells; looking into more is no faster than comparing all references
 
 
 def check_backend(index: Any, device: Any, device_memory: Any) -> None:
@@ -22,6 +31,21 @@ def check_backend(index: Any, device: Any, device_memory: Any) -> None:
         raise ValueError(f'device must be a name that torch knows ("cpu", "cuda", "cuda:0,cuda:1"); got {device!r}')
     if index in KINDS:
         raise ValueError(f"device is {device!r}; index={index!r} is searched by faiss on the CPU: leave device out")
+
+
+def fitted_searcher(
+    index: Index, device: str | None, references: References, k: int, *, chunk_size: int, device_memory: float | None
+) -> tuple[Index, Searcher, float]:
+    """Which backend it is, never "auto"; the backend, looking far enough to find the k nearest; and the share found."""
+    if index == "auto":
+        index = "exact"
+        if device is None and len(references.rows) >= MANY and importlib.util.find_spec("faiss"):
+            cells = FaissSearch("ivfflat", references, chunk_size)
+            recall = cells.look_until_found(k, at_most=_WORTH)
+            if recall >= ENOUGH:
+                return "ivfflat", cells, recall
+    searcher = make_searcher(index, device, references, chunk_size=chunk_size, device_memory=device_memory)
+    return index, searcher, searcher.tune(k)
 
 
 def make_searcher(

@@ -25,9 +25,9 @@ from proxcal._validation import Array, Bools, Floats, Ints, row_blocks
 from proxcal.proximity._copies import copies_before
 from proxcal.proximity.references import CLOSE, Neighbors, References, scaled, search_in_blocks, square_norms
 
-Tiles = Iterator[tuple[slice, Array]]  # references, and for each query their keys ‖b‖²/2 − a·b
+Tiles = Iterator[tuple[slice, Array]]  # references, and for each query their keys ‖b‖²/2 − a·b, until the next tile
 
-_TILE = 1 << 15  # references a product: bounds the block of keys
+_TILE = 1 << 12  # references a product: a block of keys stays in the processor's cache
 _SPARE = 4  # candidates beyond the k sought
 
 
@@ -56,28 +56,31 @@ class ExactSearch:
         """The nearest among a few candidates more than are sought, and the queries for which these may be too few."""
         n_others = len(self.references.rows) - (own is not None)
         n_candidates = min(k + _SPARE, n_others)
-        doubtful = []
+        doubtful = np.zeros(len(rows), np.bool_)
 
-        def candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
-            keys, found = _smallest_of(tiles(moved), n_candidates, own)
-            all_are = n_candidates == n_others
-            doubtful.append(np.zeros(len(moved), np.bool_) if all_are else self._doubtful(keys, k, moved))
+        def candidates(block: slice, moved: Floats, own: Ints | None) -> Ints:
+            keys, found = _ranked(*_smallest_of(tiles(moved), n_candidates, own))
+            beaten = self._beaten(keys, k, moved)
+            if n_candidates < n_others:
+                doubtful[block] = ~beaten[:, -1]
+            found[beaten] = -1
             return found
 
-        found = search_in_blocks(candidates, self.references, rows, scale, k, own, self.chunk_size)
-        return found, np.flatnonzero(np.concatenate(doubtful))
+        found = search_in_blocks(candidates, self.references, rows, scale, k, own, self.chunk_size, at_once=True)
+        return found, np.flatnonzero(doubtful)
 
     def _first_of_equals(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
         """The k nearest, all references being candidates whose keys float64 cannot tell from the k-th, but for those
         with more than k copies before them."""
 
-        def candidates(moved: Floats, _: int, own: Ints | None) -> Ints:
+        def candidates(_: slice, moved: Floats, own: Ints | None) -> Ints:
             kth = _smallest_of(self._precise_tiles(moved), k, own)[0].max(axis=1)
             limit = kth + 2 * self._noise(kth, moved, np.float64)
             near = []
             for tile, keys in self._precise_tiles(moved):
                 _leave_out(own, tile, keys)
-                columns = _columns((keys <= limit[:, None]) & (self._copies_before[tile] <= k))
+                chosen = (keys <= limit[:, None]) & (self._copies_before[tile] <= k)
+                columns = _columns(*np.nonzero(chosen), len(keys))
                 near.append(np.where(columns < 0, columns, columns + tile.start))
             return np.concatenate(near, axis=1)
 
@@ -93,16 +96,19 @@ class ExactSearch:
     def to_bytes(self) -> None:
         return None
 
-    def candidates(self, moved: Floats, k: int, own: Ints | None) -> Ints:
+    def candidates(self, moved: Floats, k: int) -> Ints:
         """Indices of the k references with the smallest keys in float32, in no order."""
-        return _smallest_of(self._tiles(moved), k, own)[1]
+        return _smallest_of(self._tiles(moved), k, None)[1]
 
     def _tiles(self, moved: Floats) -> Tiles:
         """Keys in float32, the references as they lie."""
         references, queries = self.references, moved.astype(np.float32)
-        for start in range(0, len(references.rows), _TILE):
-            tile = slice(start, min(start + _TILE, len(references.rows)))
-            keys = queries @ np.asarray(references.rows[tile], dtype=np.float32).T
+        n, m = len(queries), len(references.rows)
+        buffer = np.empty(n * min(_TILE, m), dtype=np.float32)
+        for start in range(0, m, _TILE):
+            tile = slice(start, min(start + _TILE, m))
+            keys = buffer[: n * (tile.stop - start)].reshape(n, -1)
+            np.matmul(queries, np.asarray(references.rows[tile], dtype=np.float32).T, out=keys)
             keys *= -references.scale[tile].astype(np.float32)
             keys += references.half_square[tile]
             yield tile, keys
@@ -114,13 +120,12 @@ class ExactSearch:
             others = scaled(references.rows[tile], references.scale[tile]) - references.center
             yield tile, square_norms(others) / 2 - moved @ others.T
 
-    def _doubtful(self, keys: Array, k: int, moved: Floats) -> Bools:
-        """Of each query, whether a reference that is no candidate may be nearer than the k-th: the last candidate's key
-        is not clear of the k-th's by what rounding may do to two keys."""
-        ranked = np.partition(keys, (k - 1, keys.shape[1] - 1), axis=1).astype(np.float64)
-        kth, last = ranked[:, k - 1], ranked[:, -1]
-        doubtful: Bools = last - kth <= 2 * self._noise(kth, moved, keys.dtype)
-        return doubtful
+    def _beaten(self, ranked: Array, k: int, moved: Floats) -> Bools:
+        """Of each query, the candidates that are farther than the k-th whatever rounding did to two keys. Where the
+        last is not, a reference that is no candidate may be nearer."""
+        kth = ranked[:, k - 1].astype(np.float64)
+        beaten: Bools = ranked - kth[:, None] > 2 * self._noise(kth, moved, ranked.dtype)[:, None]
+        return beaten
 
     def _noise(self, kth: Floats, moved: Floats, dtype: DTypeLike) -> Floats:
         """What rounding may do to the keys of those that compete with each query's k-th.
@@ -143,16 +148,32 @@ def _smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
     best: Ints = np.empty(0, dtype=np.intp)
     for tile, keys in tiles:
         _leave_out(own, tile, keys)
-        columns = _smallest(keys, k)
+        columns = _smallest(keys, k) if best_keys.size < k * len(keys) else _smaller(keys, best_keys.max(axis=1), k)
         some_keys, some = np.take_along_axis(keys, columns, axis=1), columns + tile.start
         if not best.size:
             best_keys, best = some_keys, some
             continue
+        some_keys[columns < 0] = np.inf
         best_keys, best = np.concatenate([best_keys, some_keys], axis=1), np.concatenate([best, some], axis=1)
         if best.shape[1] > k:
             kept = np.argpartition(best_keys, k - 1, axis=1)[:, :k]
             best_keys, best = np.take_along_axis(best_keys, kept, axis=1), np.take_along_axis(best, kept, axis=1)
     return best_keys, best
+
+
+def _smaller(keys: Array, limit: Array, k: int) -> Ints:
+    """Columns of the keys under each row's limit, −1 where other rows have more; of the k smallest if these are fewer.
+
+    The more references were seen, the fewer come nearer: most tiles need no more than this comparison.
+    """
+    row, column = np.divmod(np.flatnonzero(keys < limit[:, None]), keys.shape[1])
+    columns = _columns(row, column, len(keys))
+    return columns if columns.shape[1] <= k else _smallest(keys, k)
+
+
+def _ranked(keys: Array, found: Ints) -> tuple[Array, Ints]:
+    order = np.argsort(keys, axis=1)
+    return np.take_along_axis(keys, order, axis=1), np.take_along_axis(found, order, axis=1)
 
 
 def _leave_out(own: Ints | None, tile: slice, keys: Array) -> None:
@@ -161,11 +182,10 @@ def _leave_out(own: Ints | None, tile: slice, keys: Array) -> None:
         keys[inside, own[inside] - tile.start] = np.inf
 
 
-def _columns(chosen: Bools) -> Ints:
-    """The chosen columns of each row, and −1 where other rows have more."""
-    row, column = np.nonzero(chosen)
-    count = chosen.sum(axis=1)
-    columns = np.full((len(chosen), count.max()), -1)
+def _columns(row: Ints, column: Ints, n: int) -> Ints:
+    """The columns chosen in each of n rows, and −1 where other rows have more."""
+    count = np.bincount(row, minlength=n)
+    columns = np.full((n, count.max()), -1)
     columns[row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)] = column
     return columns
 

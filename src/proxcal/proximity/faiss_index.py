@@ -7,7 +7,9 @@
 
 nlist is 4 √n, at most n / 39, as faiss's k-means asks for 39 rows a centre. How far to look (nprobe, efSearch) follows
 from no rule of n and d, since it is the data's own dimension that counts: so it is doubled until the neighbours of a
-sample of references are found as the exact search finds them. The share of them found is measured, not promised.
+sample of references are found as the exact search finds them, and those of strangers, points as spread out as the
+references but in none of their clusters. One cell may hold all neighbours of a reference, and few of a sample where
+data is sparse, which proximity is there to tell. The share found is measured, not promised.
 """
 
 import warnings
@@ -21,12 +23,14 @@ from numpy.typing import NDArray
 from proxcal._extras import require
 from proxcal._validation import Array, Floats, Ints, ProxcalWarning, row_blocks
 from proxcal.proximity.exact import ExactSearch
-from proxcal.proximity.references import Neighbors, References, search_in_blocks
+from proxcal.proximity.references import Neighbors, References, scaled, search_in_blocks
 
 KINDS = ("flat", "ivfflat", "ivfpq", "hnsw")
-_ENOUGH = 0.95  # of a sample's neighbours found: the search looks no further
+ENOUGH = 0.95  # of a sample's neighbours found: the search looks no further
 _TOO_FEW = 0.9
-_SAMPLE = 512  # references whose neighbours are compared with the exact ones
+_SAMPLE = 512  # references, and strangers, whose neighbours are compared with the exact ones
+_SUMMED = 8  # references in a stranger
+_ROUNDING = 1 + 1e-6  # distances closer than this are equal
 _LINKS = 32  # of each reference in the graph
 _LEAST, _FURTHEST = 64, 2048  # efSearch: with less, the graph finds its own rows' neighbours better than others'
 _MEASURED = 8  # times k, of what shortened rows put first
@@ -56,36 +60,62 @@ class FaissSearch:
 
     def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
         n = k if own is None else k + 1
-        found = search_in_blocks(self._candidates, self.references, rows, scale, n, None, self.chunk_size)
+
+        def candidates(_: slice, moved: Floats, own: Ints | None) -> Ints:
+            return self._candidates(moved, n)
+
+        found = search_in_blocks(candidates, self.references, rows, scale, n, None, self.chunk_size)
         return found if own is None else found.without(own)
 
     def tune(self, k: int) -> float:
-        """Look further until enough of the k nearest of a sample are found; the share found."""
         if self.kind == "flat":
             return 1.0
-        references = self.references
-        n = len(references.rows)
-        sample = np.sort(np.random.default_rng(_SEED).permutation(n)[:_SAMPLE])
-        rows, scale = references.rows[sample], references.scale[sample]
-        furthest = self._exact.search(rows, scale, k, sample).distances[:, -1:]
-        effort, recall = _LEAST if self.kind == "hnsw" else 1, 0.0
-        while recall < _ENOUGH and effort <= self._furthest:
-            self._look(effort)
-            recall = float((self.search(rows, scale, k, sample).distances <= furthest).mean())
-            effort *= 2
+        recall = self.look_until_found(k)
         if recall < _TOO_FEW:
             warnings.warn(
-                f"index={self.kind!r} finds {100 * recall:.0f} % of the nearest {k} of {len(sample)} references; "
+                f"index={self.kind!r} finds {100 * recall:.0f} % of the nearest {k} of "
+                f"{min(_SAMPLE, len(self.references.rows))} references; "
                 'proximity comes out too low where they are missed: take index="exact"',
                 ProxcalWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return recall
 
-    @property
-    def _furthest(self) -> int:
-        """An effort with which nothing more would be found, or as far as it pays."""
-        return _FURTHEST if self.kind == "hnsw" else 2 * int(self._index.nlist)
+    def look_until_found(self, k: int, at_most: float = 1.0) -> float:
+        """Look further until enough of the k nearest are found, both of a sample of references and of strangers, into
+        `at_most` this share of the cells; the lesser share found."""
+        probes = [self._some_references(), self._strangers()]
+        furthest = [self._exact.search(rows, scale, k, own).distances[:, -1:] for rows, scale, own in probes]
+        recall = 0.0
+        for effort in self._efforts(at_most):
+            self._look(effort)
+            found = [self.search(rows, scale, k, own).distances for rows, scale, own in probes]
+            recall = min(float((near <= _ROUNDING * far).mean()) for near, far in zip(found, furthest, strict=True))
+            if recall >= ENOUGH:
+                break
+        return recall
+
+    def _some_references(self) -> tuple[Array, Floats, Ints | None]:
+        """Rows, their scale, and which references they are."""
+        sample = np.sort(np.random.default_rng(_SEED).permutation(len(self.references.rows))[:_SAMPLE])
+        return self.references.rows[sample], self.references.scale[sample], sample
+
+    def _strangers(self) -> tuple[Array, Floats, Ints | None]:
+        """As spread out as references are, but in none of their clusters: sums of a few of them with random signs."""
+        references, rng = self.references, np.random.default_rng(_SEED)
+        rows = np.tile(references.center, (_SAMPLE, 1))
+        for of_each in rng.integers(len(references.rows), size=(_SUMMED, _SAMPLE)):
+            moved = scaled(references.rows[of_each], references.scale[of_each]) - references.center
+            rows += rng.choice((-1, 1), size=(_SAMPLE, 1)) / np.sqrt(_SUMMED) * moved
+        return rows, np.ones(_SAMPLE), None
+
+    def _efforts(self, at_most: float) -> Iterator[int]:
+        """Doubled each time, up to one with which nothing more would be found, or as far as it pays."""
+        effort, last = (_LEAST, _FURTHEST) if self.kind == "hnsw" else (1, max(1, int(at_most * self._index.nlist)))
+        while effort < last:
+            yield effort
+            effort *= 2
+        yield last
 
     def _look(self, effort: int) -> None:
         if self.kind == "hnsw":
@@ -93,12 +123,12 @@ class FaissSearch:
         else:
             self._index.nprobe = effort
 
-    def _candidates(self, moved: Floats, k: int, own: Ints | None = None) -> Ints:
+    def _candidates(self, moved: Floats, k: int) -> Ints:
         asked = min(len(self.references.rows), k * (_MEASURED if self.kind == "ivfpq" else 1))
         found: Ints = self._index.search(self._padded(moved.astype(np.float32)), asked)[1].astype(np.intp)
         short = np.flatnonzero((found >= 0).sum(axis=1) < k)  # the cells looked into held too few
         if len(short):
-            found[short] = self._exact.candidates(moved[short], asked, own)
+            found[short] = self._exact.candidates(moved[short], asked)
         return found
 
     def _build(self) -> Any:

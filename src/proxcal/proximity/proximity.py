@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from proxcal._estimator import Estimator
 from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer
 from proxcal.proximity._reduction import Reduction, as_queries
-from proxcal.proximity.backends import Index, check_backend, make_searcher
+from proxcal.proximity.backends import Index, check_backend, fitted_searcher, make_searcher
 from proxcal.proximity.compression import Compression, StoredAs, with_further
 from proxcal.proximity.coreset import Coreset
 from proxcal.proximity.references import Neighbors, References, Searcher, scale_of
@@ -33,8 +33,9 @@ class Proximity(Estimator):
     metric : "euclidean", or "cosine" (1 − cosine, whatever `normalize` says).
     normalize : give each row unit length first. On raw features exp(−distance) collapses towards 0 for all samples.
     index : "exact": every reference is compared. "flat", "ivfflat", "ivfpq", "hnsw": faiss's indexes (the `faiss`
-        extra); the last three look at part of the references, and `recall_` says how many of the neighbours of a
-        sample they found.
+        extra); the last three look at part of the references, and `recall_` says what share of the neighbours they
+        found, of a sample of references or of points unlike them, whichever is less. "auto": "exact", or, among
+        100 000 references and more, "ivfflat" where that finds 95 % in a small part of them; `index_` says which.
     device : None: NumPy on the CPU. "cpu", "cuda", "cuda:0,cuda:1": torch (the `torch` extra) there, which compares
         every reference too, each device its share of them.
     device_memory : GiB that torch may take of each device; 4 of the CPU, four fifths of what a GPU has free unless
@@ -87,8 +88,14 @@ class Proximity(Estimator):
         self.scale_ = references.scale
         self.center_ = references.center
         self.half_square_ = references.half_square
-        self._searcher = self._make_searcher(references)
-        self.recall_ = self._searcher.tune(self.n_neighbors)
+        self.index_, self._searcher, self.recall_ = fitted_searcher(
+            self.index,
+            self.device,
+            references,
+            self.n_neighbors,
+            chunk_size=self.chunk_size,
+            device_memory=self.device_memory,
+        )
         return self
 
     def _like(self, references: References, **state: Any) -> Self:
@@ -236,22 +243,19 @@ class Proximity(Estimator):
     def _search(self) -> Searcher:
         """The backend; built when first asked for, where this was loaded."""
         if not hasattr(self, "_searcher"):
-            self._searcher = self._make_searcher(self._references, self.__dict__.pop("serialized_", None))
+            self._searcher = make_searcher(
+                getattr(self, "index_", self.index),  # files of old hold no index_
+                self.device,
+                self._references,
+                chunk_size=self.chunk_size,
+                device_memory=self.device_memory,
+                serialized=self.__dict__.pop("serialized_", None),
+            )
         return self._searcher
 
     @property
     def _references(self) -> References:
         return References(self.references_, self.scale_, self.center_, self.half_square_)
-
-    def _make_searcher(self, references: References, serialized: Array | None = None) -> Searcher:
-        return make_searcher(
-            self.index,
-            self.device,
-            references,
-            chunk_size=self.chunk_size,
-            device_memory=self.device_memory,
-            serialized=serialized,
-        )
 
     @property
     def _unit(self) -> bool:

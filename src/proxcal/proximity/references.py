@@ -5,15 +5,14 @@ the candidates are measured here in float64, and the nearest of them are the nei
 found them.
 """
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from proxcal._threads import even_blocks, in_threads
 from proxcal._validation import Array, Floats, Ints, row_blocks
 
 _BUFFER = 4096  # columns
@@ -119,33 +118,48 @@ class Searcher(Protocol):
         ...
 
 
-# Of moved rows, k and own: the indices of k or more references a row, −1 where there are no more.
-Candidates = Callable[[Floats, int, Ints | None], Ints]
+# Of a block of rows, these moved, and own: the indices of k or more references a row, −1 where there are no more.
+Candidates = Callable[[slice, Floats, Ints | None], Ints]
 
 
 def search_in_blocks(
-    candidates: Candidates, references: References, rows: Array, scale: Floats, k: int, own: Ints | None, size: int
+    candidates: Candidates,
+    references: References,
+    rows: Array,
+    scale: Floats,
+    k: int,
+    own: Ints | None,
+    size: int,
+    *,
+    at_once: bool = False,
 ) -> Neighbors:
-    """The k nearest of the candidates, which are sought for `size` rows at a time, the references' mean taken off."""
+    """The k nearest of the candidates, which are sought for `size` rows at a time, the references' mean taken off;
+    with `at_once` for several blocks side by side."""
     distances, indices = np.empty((len(rows), k)), np.empty((len(rows), k), dtype=np.intp)
-    for start in range(0, len(rows), size):
-        block = slice(start, start + size)
-        some, some_scale = rows[block], scale[block]
-        moved = scaled(some, some_scale) - references.center
-        found = candidates(moved, k, None if own is None else own[block])
-        measured, nearest = _measured(some, some_scale, references, found)
+
+    def search(block: slice) -> None:
+        moved = scaled(rows[block], scale[block]) - references.center
+        found = candidates(block, moved, None if own is None else own[block])
+        measured, nearest = _measured(rows[block], scale[block], references, found)
         distances[block], indices[block] = measured[:, :k], nearest[:, :k]
+
+    if at_once:
+        in_threads(search, even_blocks(len(rows), size))
+    else:
+        for start in range(0, len(rows), size):
+            search(slice(start, min(start + size, len(rows))))
     return Neighbors(distances, indices)
 
 
 def _measured(rows: Array, scale: Floats, references: References, found: Ints) -> tuple[Floats, Ints]:
     """Float64 distances to the references found, and these, nearest first (by index among equals)."""
-    distances = np.empty(found.shape)
+    distances = np.full(found.shape, np.inf)
 
     def measure(block: slice) -> None:
-        distances[block] = _distances(scaled(rows[block], scale[block]), references, found[block])
+        wanted = slice(1 + np.flatnonzero((found[block] >= 0).any(axis=0))[-1])
+        distances[block, wanted] = _distances(scaled(rows[block], scale[block]), references, found[block, wanted])
 
-    _in_threads(measure, row_blocks(len(rows), found.shape[1] * rows.shape[1]))
+    in_threads(measure, row_blocks(len(rows), found.shape[1] * rows.shape[1]))
     distances[found < 0] = np.inf
     order = np.lexsort((found, distances), axis=1)
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(found, order, axis=1)
@@ -176,11 +190,3 @@ def dots(rows: Floats, others: Floats) -> Floats:
         products: Floats = np.einsum("...j,...j->...", rows, others)
         return products
     return dots(rows[..., :_BUFFER], others[..., :_BUFFER]) + dots(rows[..., _BUFFER:], others[..., _BUFFER:])
-
-
-def _in_threads(work: Callable[[slice], None], blocks: Iterator[slice]) -> None:
-    """NumPy lets go of the interpreter lock, and each block writes its own rows: the result does not depend on the
-    order."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(work, blocks):
-            pass
