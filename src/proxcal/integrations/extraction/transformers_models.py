@@ -1,6 +1,7 @@
 """hf:PATH, a folder with a classifier of images or texts as transformers' `save_pretrained` leaves it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -37,7 +38,7 @@ def load(name: str, weights: Path | None) -> Network:
         )
     config = config_of(folder)
     kind = _kind(folder, config)
-    model = _read(_CLASSIFIERS[kind], folder, dtype=require("torch", "torch", "extract").float32)
+    model = from_folder(_CLASSIFIERS[kind], folder, dtype=require("torch", "torch", "extract").float32)
     files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES]
     known = {"fingerprint": digest([folder / "config.json", *files]), "classes": classes_of(config)}
     if kind == "image":
@@ -46,16 +47,16 @@ def load(name: str, weights: Path | None) -> Network:
 
 
 def config_of(folder: Path) -> Any:
-    return _read("AutoConfig", folder)
+    return from_folder("AutoConfig", folder)
 
 
 def image_inputs(folder: Path) -> "ImageInputs":
-    return ImageInputs(_read("AutoImageProcessor", folder))
+    return ImageInputs(from_folder("AutoImageProcessor", folder))
 
 
 def text_inputs(folder: Path, fixed: int | None = None) -> "TextInputs":
     """`fixed`: so many tokens, whatever the text."""
-    tokenizer = _read("AutoTokenizer", folder)
+    tokenizer = from_folder("AutoTokenizer", folder)
     if fixed is not None:
         return TextInputs(tokenizer, fixed, "max_length")
     return TextInputs(tokenizer, longest(tokenizer, config_of(folder)))
@@ -87,18 +88,24 @@ class TextInputs:
         return dict(tokens)
 
 
-def _read(auto: str, folder: Path, **arguments: Any) -> Any:
+def from_folder(auto: str, folder: Path, **arguments: Any) -> Any:
     """What one of transformers' Auto classes makes of the folder."""
-    transformers = require("transformers", "transformers", "hf:PATH")
+    made = getattr(require("transformers", "transformers", "hf:PATH"), auto)
+    try:
+        with without_bars():
+            return made.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **arguments)
+    except (ValueError, OSError, KeyError, RuntimeError) as error:
+        raise ValueError(f"{folder} cannot be read by {auto}: {one_line(error)}") from None
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """transformers reads and writes without progress bars of its own."""
     bars = require("transformers.utils.logging", "transformers", "hf:PATH")
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()
     try:
-        return getattr(transformers, auto).from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False, **arguments
-        )
-    except (ValueError, OSError, KeyError, RuntimeError) as error:
-        raise ValueError(f"{folder} cannot be read by {auto}: {one_line(error)}") from None
+        yield
     finally:
         if shown:
             bars.enable_progress_bar()
