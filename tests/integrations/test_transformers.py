@@ -134,7 +134,7 @@ def test_other_settings_do_not_go_on(folder, pairs, tmp_path):
         (Samples("image", ["a"], ["1"], np.array([0])), {}, "samples are images; labelled texts are needed"),
         (None, {"epochs": 0}, "epochs must be a whole number of at least 1; got 0"),
         (None, {"held_out": 0.001}, "leaves one part empty"),
-        (None, {"output": "."}, "exists; pass overwrite=True"),
+        (None, {"output": "."}, "exists; give another folder, or overwrite=True"),
     ],
 )
 def test_what_cannot_be_is_told(folder, pairs, tmp_path, monkeypatch, samples, options, message):

@@ -36,7 +36,7 @@ def yahoo_answers(root: str | os.PathLike[str], part: str = "test", *, columns: 
     """`part` is test or train; the text joins these `columns` of a question, in their order."""
     path = YAHOO.file(Path(root), f"{YAHOO.part(part, ('test', 'train'))}.csv")
     places = [1 + COLUMNS.index(check_choice("columns", column, COLUMNS)) for column in columns]
-    labels, texts = [], []
+    labels, texts = list[int](), list[str]()
     for number, row in enumerate(_rows(path), start=1):
         if len(row) != 1 + len(COLUMNS) or row[0] not in _NUMBERS:
             raise ValueError(
@@ -59,7 +59,7 @@ def multinli(root: str | os.PathLike[str], part: str = "matched") -> Samples:
     names = (f"multinli_1.0_{stem}.jsonl", f"multinli_1.0_{stem}.txt", f"{stem}.tsv")
     path = MULTINLI.file(Path(root), *names)
     rows = _json_lines(path) if path.suffix == ".jsonl" else _tab_lines(path)
-    pairs, ids, labels = [], [], []
+    pairs, ids, labels = list[tuple[str, str]](), list[str](), list[int]()
     for number, row in rows:
         try:
             said, pair, pair_id = row["gold_label"], (row["sentence1"], row["sentence2"]), row["pairID"]

@@ -17,6 +17,7 @@ from proxcal._files import atomic_write
 from proxcal._validation import check_integer, check_number
 from proxcal.bundle import split_rows
 from proxcal.datasets import Samples, write_table
+from proxcal.integrations.extraction.options import told_apart
 from proxcal.integrations.extraction.shards import check_same
 from proxcal.integrations.extraction.transformers_models import TextInputs, from_folder, text_inputs, without_bars
 
@@ -62,7 +63,7 @@ def finetune(
         raise ValueError(f"samples are {samples.kind}s{labelled}; labelled texts are needed")
     settings = {
         "model": str(model),
-        "samples": len(samples),
+        "samples": told_apart(samples),
         "held_out": held_out,
         "epochs": check_integer("epochs", epochs, at_least=1),
         "batch_size": check_integer("batch_size", batch_size, at_least=1),
@@ -71,8 +72,8 @@ def finetune(
         "random_state": random_state,
         "amp": amp,
     }
-    if output.exists() and not overwrite:
-        raise ValueError(f"{output} exists; pass overwrite=True to replace it")
+    if output.exists() and not (overwrite and output.is_dir()):
+        raise ValueError(f"{output} exists; give another folder, or overwrite=True to replace it")
     rows, kept = split_rows(len(samples), 1 - check_number("held_out", held_out, above=0, at_most=1), random_state)
     left = samples.take(kept)
     with without_bars():
