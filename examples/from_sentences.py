@@ -38,6 +38,7 @@ def network() -> tuple[Any, Any]:
     import transformers
 
     folder = importlib.import_module(PACKAGE).get_model_path()
+    transformers.utils.logging.disable_progress_bar()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
 
     class Sentences(torch.nn.Module):
