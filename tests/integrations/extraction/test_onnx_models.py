@@ -160,9 +160,7 @@ def test_texts_are_tokenized_by_the_files_beside_it(texts, tokenizer_file, tmp_p
         helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
         tmp_path / "good" / "model.onnx",
     )
-    (found,) = extract_each(
-        [f"onnx:{tmp_path}/*/model.onnx"], open_samples(texts), tmp_path / "zoo", Options(**QUICK, head=None)
-    )
+    (found,) = extract_each([f"onnx:{tmp_path}/*/model.onnx"], open_samples(texts), tmp_path / "zoo", Options(**QUICK))
     held = Predictions.load(tmp_path / "zoo" / "good.npz")
     first = table[tokenizer("good good")["input_ids"] + [0]].max(axis=0)  # filled up to the longest of the batch
     np.testing.assert_allclose(held.features[0], first, atol=1e-6)
