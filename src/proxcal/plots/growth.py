@@ -16,6 +16,7 @@ from proxcal.plots._style import REFERENCE, Style, styles, uncluttered
 Cost = Literal["seconds", "megabytes"]
 _LABELS: dict[Cost, str] = {"seconds": "Seconds", "megabytes": "Megabytes beyond the inputs"}
 _SIZES = {"n": "samples", "n_columns": "features", "n_classes": "classes"}
+GUIDES = "Dotted: as the size, as its square"
 _PANEL = (3.4, 3.6)  # inches
 _LEGEND_LINE, _LEGEND_COLUMNS = 0.19, 4
 _LEAST = {"seconds": 1e-4, "megabytes": 0.01}  # below that it is the clock and the page that are measured
@@ -62,11 +63,13 @@ class GrowthDisplay:
         sizes = [axis for axis in _SIZES if any(point.axis == axis for point in self.points)]
         if not sizes:
             raise ValueError("points is empty; give what a stage took at two sizes or more")
-        stages = list(dict.fromkeys(point.stage for point in self.points))
+        stages = self._dearest_first()
         look = dict(zip(stages, styles(len(stages)), strict=True))
         axes = _panels(ax, len(sizes), len(stages))
         for panel, axis in zip(axes, sizes, strict=True):
             self._draw(panel, axis, look)
+        for panel in axes:
+            _add_guides(panel)
         axes[0].set_ylabel(_LABELS[self.cost])
         _legend(axes[0].figure, axes)
         if self.name is not None:
@@ -83,13 +86,20 @@ class GrowthDisplay:
             line = [(value, max(cost, least)) for value, cost in known if cost == cost]  # NaN is not itself
             if line:
                 panel.plot(*zip(*line, strict=True), markersize=5, linewidth=1.3, label=stage, **style)
-        _guides(panel)
         values = sorted({point.value for point in self.points if point.axis == axis})
-        panel.set_xticks(values, [f"{value:,}" for value in values], fontsize="small", rotation=30)
+        panel.set_xticks(values, [f"{value:,}" for value in values], fontsize="small")
         panel.minorticks_off()
         panel.set_xlabel(_SIZES[axis].capitalize())
         panel.set_title(self._held(axis), fontsize="small")
         uncluttered(panel)
+
+    def _dearest_first(self) -> list[str]:
+        """The stages, so that the legend goes down as the lines do."""
+        dearest: dict[str, float] = {}
+        for point in self.points:
+            cost = getattr(point, self.cost)
+            dearest[point.stage] = max(dearest.get(point.stage, 0.0), cost if cost == cost else 0.0)
+        return sorted(dearest, key=lambda stage: -dearest[stage])
 
     def _of(self, stage: str, axis: str) -> list[GrowthPoint]:
         return [point for point in self.points if (point.stage, point.axis) == (stage, axis)]
@@ -114,20 +124,20 @@ def _panels(ax: Sequence[Axes] | None, n_panels: int, n_stages: int) -> list[Axe
     return axes
 
 
-def _guides(panel: Axes) -> None:
-    """From the left end of the highest line: what grows as the size, and as its square."""
-    (low, high), (bottom, top) = panel.dataLim.intervalx, panel.dataLim.intervaly
-    start = max((line.get_ydata()[0] for line in panel.lines), default=bottom)
-    for power in (1, 2):
-        label = "dotted: as the size, as its square" if power == 1 else None
-        panel.plot([low, high], [start, start * (high / low) ** power], **REFERENCE, linewidth=1, label=label, zorder=0)
-    panel.set_ylim(bottom / 1.5, 2 * top)
+def _add_guides(panel: Axes) -> None:
+    """From the left end of the highest line: what grows as the size, and as its square; the axes stay as they are."""
+    lines = panel.get_lines()
+    low, high = (end([float(end(line.get_xdata())) for line in lines]) for end in (min, max))
+    start = max(float(line.get_ydata()[0]) for line in lines)
+    limits = panel.get_ylim()
+    for power, label in ((1, GUIDES), (2, None)):
+        panel.plot([low, high], [start, start * (high / low) ** power], linewidth=1, label=label, zorder=0, **REFERENCE)
+    panel.set_ylim(limits)
 
 
 def _legend(figure: Any, axes: Sequence[Axes]) -> None:
     entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    guides = entries.pop("dotted: as the size, as its square")
-    entries["dotted: as the size, as its square"] = guides
+    entries[GUIDES] = entries.pop(GUIDES)  # last
     figure.legend(
         entries.values(),
         entries.keys(),

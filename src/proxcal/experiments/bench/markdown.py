@@ -151,7 +151,7 @@ def _growth(result: BenchResult, pictures: Sequence[str]) -> str:
         for (stage, axis), points in lines.items()
     ]
     headers = ("stage", "grows", "over", "s", "last power", "MB", "last power")
-    shown = "\n".join(f"![How {name.removesuffix('.png').replace('-', ': ')} grows]({name})" for name in pictures)
+    shown = "\n".join(f"![{name.removesuffix('.png').replace('-', ' of ')}]({name})" for name in pictures)
     return (
         "## How cost grows\n\nThe last power is that of the last doubling: 1 is as the size, 2 as its square.\n\n"
         + "\n\n".join(filter(None, (shown, _table(headers, rows, 3))))
@@ -168,7 +168,7 @@ def _power(points: Sequence[dict[str, Any]], cost: str) -> str:
         for before, after in pairwise(points)
         if before[cost] > 0 and after[cost] > 0
     ]
-    return number(round(float(powers[-1]), 1)) if powers else UNKNOWN
+    return f"{round(float(powers[-1]), 1) + 0:.1f}" if powers else UNKNOWN
 
 
 def _paper(result: BenchResult) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 _PROCESS = Path("/proc/self")
 _FORGET_PEAK = "5"
+_YOUNG = 1  # generations, of what earlier turns left in cycles
 _SIDE, _COPIED = 1536, 1 << 23
 
 
@@ -61,7 +62,7 @@ def _seconds(work: Callable[[], Any]) -> float:
 
 def _resident_now() -> int | None:
     """Bytes, from which the largest size now counts; None where that cannot be had."""
-    gc.collect()
+    gc.collect(_YOUNG)  # all would take longer than many a stage
     try:
         ctypes.CDLL(None).malloc_trim(0)
         (_PROCESS / "clear_refs").write_text(_FORGET_PEAK)
