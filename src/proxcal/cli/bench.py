@@ -39,6 +39,8 @@ def bench(
 ) -> None:
     """Measure speed, memory and quality here, beside statsmodels, scikit-learn, faiss, netcal and probmetrics."""
     wanted = only is None or QUALITY in only
+    if data is not None and not wanted:
+        raise ValueError("--data is what quality is measured on, which --only leaves out; add --only quality")
     predictions = _predictions(data) if wanted else None
     try:
         with progress() as move:

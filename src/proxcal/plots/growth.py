@@ -63,7 +63,7 @@ class GrowthDisplay:
         sizes = [axis for axis in _SIZES if any(point.axis == axis for point in self.points)]
         if not sizes:
             raise ValueError("points is empty; give what a stage took at two sizes or more")
-        stages = self._dearest_first()
+        stages = self._longest_first()
         look = dict(zip(stages, styles(len(stages)), strict=True))
         axes = _panels(ax, len(sizes), len(stages))
         for panel, axis in zip(axes, sizes, strict=True):
@@ -93,13 +93,13 @@ class GrowthDisplay:
         panel.set_title(self._held(axis), fontsize="small")
         uncluttered(panel)
 
-    def _dearest_first(self) -> list[str]:
-        """The stages, so that the legend goes down as the lines do."""
-        dearest: dict[str, float] = {}
+    def _longest_first(self) -> list[str]:
+        """The stages, so that the legend goes down as the lines do; by time in both pictures, so that a stage looks the
+        same in both."""
+        longest: dict[str, float] = {}
         for point in self.points:
-            cost = getattr(point, self.cost)
-            dearest[point.stage] = max(dearest.get(point.stage, 0.0), cost if cost == cost else 0.0)
-        return sorted(dearest, key=lambda stage: -dearest[stage])
+            longest[point.stage] = max(longest.get(point.stage, 0.0), point.seconds)
+        return sorted(longest, key=lambda stage: -longest[stage])
 
     def _of(self, stage: str, axis: str) -> list[GrowthPoint]:
         return [point for point in self.points if (point.stage, point.axis) == (stage, axis)]
@@ -127,6 +127,8 @@ def _panels(ax: Sequence[Axes] | None, n_panels: int, n_stages: int) -> list[Axe
 def _add_guides(panel: Axes) -> None:
     """From the left end of the highest line: what grows as the size, and as its square; the axes stay as they are."""
     lines = panel.get_lines()
+    if not lines:
+        return
     low, high = (end([float(end(line.get_xdata())) for line in lines]) for end in (min, max))
     start = max(float(line.get_ydata()[0]) for line in lines)
     limits = panel.get_ylim()
@@ -137,7 +139,8 @@ def _add_guides(panel: Axes) -> None:
 
 def _legend(figure: Any, axes: Sequence[Axes]) -> None:
     entries = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    entries[GUIDES] = entries.pop(GUIDES)  # last
+    if GUIDES in entries:
+        entries[GUIDES] = entries.pop(GUIDES)  # last
     figure.legend(
         entries.values(),
         entries.keys(),

@@ -55,8 +55,12 @@ def _version(package: str) -> str | None:
 def _blas() -> dict[str, str]:
     """Of NumPy and SciPy: library, version, kernels and threads."""
     return {
-        owner: f"{info['internal_api']} {info['version']}, {info.get('architecture')}, {info['num_threads']} threads"
+        owner: f"{info['internal_api']} {info['version']}, {info.get('architecture')}, {_threads(info['num_threads'])}"
         for owner, module in (("numpy", np), ("scipy", scipy))
         for info in ThreadpoolController().select(user_api="blas").info()
         if Path(module.__file__).parent.name in Path(info["filepath"]).parent.name
     }
+
+
+def _threads(n: int) -> str:
+    return f"{n} thread" if n == 1 else f"{n} threads"

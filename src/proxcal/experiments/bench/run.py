@@ -58,9 +58,9 @@ def bench(
     size = size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
     turns = size.repeats if repeats is None else check_integer("repeats", repeats, at_least=1)
     chosen = [check_choice("only", name, PARTS) for name in (PARTS if only is None else only)]
-    predictions = predictions if predictions is not None and QUALITY in chosen else {}
-    for name, given in predictions.items():
-        check_complete(name, given)
+    if not chosen:
+        raise ValueError(f"only is empty; name one or more of {', '.join(PARTS)}")
+    predictions = _check_predictions(predictions, only)
     result = _start(Path(folder), size, turns, overwrite)
     units = [
         *(unit for name in chosen if name in STAGES for unit in _stage_units(name, size, turns, result)),
@@ -73,6 +73,20 @@ def bench(
         result.save(Path(folder) / RESULTS)
     _write(Path(folder), result)
     return result
+
+
+def _check_predictions(
+    predictions: Mapping[str, Predictions] | None, only: Sequence[str] | None
+) -> Mapping[str, Predictions]:
+    if predictions is None:
+        if only is not None and QUALITY in only:
+            raise ValueError("only has quality, which needs predictions; give them, by name")
+        return {}
+    if only is not None and QUALITY not in only:
+        raise ValueError("predictions are what quality is measured on, which only leaves out; add 'quality' to it")
+    for name, given in predictions.items():
+        check_complete(name, given)
+    return predictions
 
 
 def _silently(_: str) -> None:
