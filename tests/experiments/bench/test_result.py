@@ -49,3 +49,9 @@ def test_growth_points_are_medians(whole):
         ("density-ratio", "n", 10, 1.0),
         ("density-ratio", "n", 20, 2.0),
     ]
+
+
+def test_stages_are_in_the_order_they_are_run_in(whole):
+    whole.stages["metrics"] = whole.stages["density-ratio"]
+    whole.sort(["proximity", "metrics", "density-ratio"])
+    assert list(whole.stages) == ["metrics", "density-ratio"]

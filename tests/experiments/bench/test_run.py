@@ -91,6 +91,11 @@ def test_only_measures_what_it_names(tmp_path, size, runs, measured_quality):
     assert runs == []
 
 
+def test_a_stage_named_twice_is_measured_once(tmp_path, size, runs):
+    bench(tmp_path, size=size, only=["counting", "counting"])
+    assert runs.count(("peer", 40)) == size.repeats
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from proxcal._validation import Array, Floats
-from proxcal.experiments.bench.stage import Contestant, Stage
+from proxcal.experiments.bench.stage import Contestant, Stage, itself
 from proxcal.experiments.bench.workload import Outcomes, Workload, simulated_outcomes
 from proxcal.informed import DensityRatio
 from proxcal.metrics import ace, ece, mce, piece
@@ -78,28 +78,24 @@ def _all_outcomes(workload: Workload) -> Outcomes:
     return simulated_outcomes(2 * workload.n)
 
 
-def _itself(_: Any, result: Array) -> Array:
-    return result
-
-
 DENSITY_RATIO = Stage(
     "density-ratio",
     "the paper's Density-Ratio: fit, and predict as many samples",
     _outcomes,
     (
-        Contestant("proxcal, grid", lambda outcomes: _density_ratio(outcomes, "grid"), _itself),
-        Contestant("proxcal, exact", lambda outcomes: _density_ratio(outcomes, "exact"), _itself),
+        Contestant("proxcal, grid", lambda outcomes: _density_ratio(outcomes, "grid"), itself),
+        Contestant("proxcal, exact", lambda outcomes: _density_ratio(outcomes, "exact"), itself),
     ),
-    (Contestant("statsmodels", _by_statsmodels, _itself, "statsmodels", "statsmodels"),),
+    (Contestant("statsmodels", _by_statsmodels, itself, "statsmodels", "statsmodels"),),
     ("n",),
 )
 METRICS = Stage(
     "metrics",
     "ECE, ACE, MCE and PIECE of all samples",
     _all_outcomes,
-    (Contestant("proxcal", _errors, _itself),),
+    (Contestant("proxcal", _errors, itself),),
     (
-        Contestant("pandas, grouped", _errors_by_pandas, _itself, "pandas", "pandas"),
+        Contestant("pandas, grouped", _errors_by_pandas, itself, "pandas", "pandas"),
         Contestant("netcal, ECE and MCE alone", _two_errors_by_netcal, None, "netcal", "netcal"),
     ),
     ("n",),

@@ -12,7 +12,7 @@ from proxcal._validation import Array, Floats, check_scores
 from proxcal.base import NeighborVotes
 from proxcal.base._bare import check_labelled
 from proxcal.base._calibrator import joined
-from proxcal.experiments.bench.stage import Contestant, Stage
+from proxcal.experiments.bench.stage import Contestant, Stage, itself
 from proxcal.experiments.bench.workload import Samples, Workload, simulated
 from proxcal.procal import ProCal
 from proxcal.proximity import Neighbors, Proximity
@@ -73,10 +73,6 @@ def _products_by_torch(features: tuple[Array, Array]) -> None:
     _products((torch.from_numpy(features[0]), torch.from_numpy(features[1])))
 
 
-def _itself(_: Any, result: Floats) -> Floats:
-    return result
-
-
 def _found(workload: Workload) -> _Found:
     calibration, test = simulated(workload._replace(n_columns=_NARROW))
     search = Proximity().fit(calibration.features)
@@ -107,10 +103,10 @@ PROXIMITY = Stage(
     "proximity",
     "ten nearest references of each test sample, of unit-length features",
     _features,
-    (Contestant("proxcal", _proximity, _itself),),
+    (Contestant("proxcal", _proximity, itself),),
     (
-        Contestant("faiss IndexFlatL2", _by_faiss, _itself, "faiss", "faiss-cpu"),
-        Contestant("scikit-learn brute", _by_sklearn, _itself, "sklearn", "scikit-learn"),
+        Contestant("faiss IndexFlatL2", _by_faiss, itself, "faiss", "faiss-cpu"),
+        Contestant("scikit-learn brute", _by_sklearn, itself, "sklearn", "scikit-learn"),
         Contestant("the bare product, NumPy", _products),
         Contestant("the bare product, torch", _products_by_torch, None, "torch", "torch"),
     ),

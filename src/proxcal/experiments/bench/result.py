@@ -5,7 +5,7 @@ or of two versions, are no ratio.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -58,6 +58,12 @@ class BenchResult:
             },
             kept["quality"],
         )
+
+    def sort(self, stages: Iterable[str]) -> None:
+        """Into this order, whichever was measured first."""
+        order = list(stages)
+        self.stages = dict(sorted(self.stages.items(), key=lambda item: order.index(item[0])))
+        self.growth = dict(sorted(self.growth.items(), key=lambda item: order.index(item[0])))
 
     def save(self, path: Path) -> None:
         with atomic_write(path, overwrite=True) as temporary:

@@ -57,7 +57,7 @@ def bench(
     """
     size = size if isinstance(size, Size) else SIZES[check_choice("size", size, tuple(SIZES))]
     turns = size.repeats if repeats is None else check_integer("repeats", repeats, at_least=1)
-    chosen = [check_choice("only", name, PARTS) for name in (PARTS if only is None else only)]
+    chosen = dict.fromkeys(check_choice("only", name, PARTS) for name in (PARTS if only is None else only))
     if not chosen:
         raise ValueError(f"only is empty; name one or more of {', '.join(PARTS)}")
     predictions = _check_predictions(predictions, only)
@@ -70,6 +70,7 @@ def bench(
         tell = (lambda text, done=done: progress(done, len(units), text)) if progress else _silently
         tell(name)
         measure(tell)
+        result.sort(STAGES)
         result.save(Path(folder) / RESULTS)
     _write(Path(folder), result)
     return result
