@@ -16,6 +16,7 @@ from proxcal.cli._seeds import SeveralSeeds
 from proxcal.cli._terminal import say, show_warning
 from proxcal.cli.apply import apply
 from proxcal.cli.audit import audit
+from proxcal.cli.bench import bench
 from proxcal.cli.compress import compress
 from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
@@ -41,6 +42,7 @@ app.command(cls=SeveralSeeds)(evaluate)
 app.command(cls=SeveralSeeds)(sweep)
 app.command()(audit)
 app.command()(monitor)
+app.command()(bench)
 
 
 def _show_version(wanted: bool) -> None:
