@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from proxcal._validation import Array, Floats, Input, Ints, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of
 from proxcal.base._calibrator import as_logits
 
 _LOWEST = -1e290  # stands, in sums, for masked classes whose logits are the smallest number there is
@@ -29,7 +29,7 @@ class SoftmaxRows:
     @classmethod
     def of(cls, scores: Array, labels: Ints, input: Input) -> Self:
         top, label, mean = np.empty((3, len(scores)))
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             z = as_logits(scores[block], input)
             top[block] = z.max(axis=1)
             label[block] = z[np.arange(len(z)), labels[block]]
@@ -52,7 +52,7 @@ class SoftmaxRows:
         β is one number, or one a row. Each block is a fresh array.
         """
         betas = np.broadcast_to(beta, self.top.shape)
-        for block in row_blocks(*self.scores.shape):
+        for block in blocks_of(self.scores):
             z = as_logits(self.scores[block], self.input)
             precision = np.float64 if z.dtype == np.float64 else np.float32
             with np.errstate(over="ignore"):

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from proxcal._validation import Array, Floats, Input, Ints, check_choice, check_integer, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of, check_choice, check_integer
 from proxcal.base._calibrator import BaseCalibrator, as_probs
 from proxcal.base._one_vs_rest import probability_columns, rows_to_one, warn_of_changed_predictions
 
@@ -35,7 +35,7 @@ class HistogramBinning(BaseCalibrator):
         self.edges_ = _equal_count_edges(scores, self.input, self.n_bins) if self.strategy == "quantile" else None
         size = scores.shape[1] * self.n_bins
         count, hits = np.zeros((2, size), dtype=np.intp)
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             cells = self._cells(as_probs(scores[block], self.input))
             count += np.bincount(cells.ravel(), minlength=size)
             hits += np.bincount(cells[np.arange(len(cells)), labels[block]], minlength=size)

@@ -17,7 +17,7 @@ import warnings
 
 import numpy as np
 
-from proxcal._validation import Array, Floats, Input, Ints, ProxcalWarning, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, ProxcalWarning, blocks_of
 from proxcal.base._calibrator import BaseCalibrator, as_logits, softmax
 from proxcal.base._softmax_rows import SoftmaxRows
 
@@ -74,7 +74,7 @@ def fit_temperature(rows: SoftmaxRows) -> float:
 def _smoothed_target(rows: SoftmaxRows) -> float:
     """Platt's smoothed targets where all labels are right: n parts of n + 1 stay, one goes to the runner-up."""
     runner_up = np.empty_like(rows.top)
-    for block in row_blocks(*rows.scores.shape):
+    for block in blocks_of(rows.scores):
         runner_up[block] = np.partition(as_logits(rows.scores[block], rows.input), -2, axis=1)[:, -2]
     return float((runner_up - rows.top).mean() / (len(runner_up) + 1))
 
