@@ -2,9 +2,11 @@
 
 from typing import Any, Literal
 
+from proxcal._mapped import is_large
 from proxcal._validation import Array, check_choice, check_number
 from proxcal.proximity.exact import ExactSearch
 from proxcal.proximity.faiss_index import KINDS, FaissSearch
+from proxcal.proximity.parts import PartsSearch
 from proxcal.proximity.references import References, Searcher
 from proxcal.proximity.torch_search import TorchSearch
 
@@ -38,4 +40,6 @@ def make_searcher(
         return FaissSearch(index, references, chunk_size, serialized)
     if device is not None:
         return TorchSearch(references, device, device_memory)
+    if is_large(references.rows):
+        return PartsSearch(references, chunk_size)
     return ExactSearch(references, chunk_size)

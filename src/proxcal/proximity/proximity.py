@@ -18,7 +18,7 @@ from proxcal.proximity._reduction import Reduction, as_queries
 from proxcal.proximity.backends import Index, check_backend, make_searcher
 from proxcal.proximity.compression import Compression, StoredAs, with_further
 from proxcal.proximity.coreset import Coreset
-from proxcal.proximity.references import Neighbors, References, Searcher, scale_of
+from proxcal.proximity.references import Neighbors, References, Searcher, largest_of, scale_of
 
 Metric = Literal["euclidean", "cosine"]
 _LONGEST = 1e18  # squares of longer rows overflow float32
@@ -71,7 +71,7 @@ class Proximity(Estimator):
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
-        largest = max(float(rows.max()), -float(rows.min()))
+        largest = largest_of(rows)
         if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
             raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
         return self._hold(References.of(rows, unit=self._unit))
