@@ -3,7 +3,7 @@ import pytest
 
 from proxcal import _mapped
 from proxcal._mapped import Spool, is_large, mapping_of, release
-from proxcal._validation import blocks_of, large_blocks, row_blocks, take_rows
+from proxcal._validation import blocks_of, joined_rows, large_blocks, row_blocks, take_rows
 
 ROWS = np.arange(600.0).reshape(200, 3)
 
@@ -90,3 +90,12 @@ def test_only_what_is_mapped_is_large(on_disk, monkeypatch):
     monkeypatch.setattr(_mapped, "LARGE", 0)
     assert is_large(on_disk)
     assert not is_large(ROWS)
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+def test_joined_rows_are_the_same_wherever_they_are_kept(on_disk, monkeypatch, limit):
+    monkeypatch.setattr(_mapped, "LARGE", limit)
+    found = joined_rows(on_disk, ROWS[:5].astype(np.float32))
+    assert (mapping_of(found) is not None) == (limit == 0)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, np.concatenate([ROWS, ROWS[:5]]))

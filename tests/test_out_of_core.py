@@ -157,3 +157,16 @@ def test_references_are_saved_and_loaded_without_being_whole_in_memory(tmp_path,
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < rows.nbytes / 2
+
+
+def test_large_further_references_stay_out_of_memory(samples, all_is_large):
+    calibrator = fitted(samples, base="neighbor-votes", informed="neighborhood")
+    more = samples.features[FITTED:3000], samples.labels[FITTED:3000], samples.scores[FITTED:3000]
+    asked = samples.scores[3000:3200], samples.features[3000:3200]
+    held = px.ProCal(base="neighbor-votes", informed="neighborhood")
+    held.fit(np.array(samples.scores[:FITTED]), samples.labels[:FITTED], np.array(samples.features[:FITTED]))
+    expected = held.add_references(*map(np.array, more)).predict_proba(*asked)
+    calibrator.add_references(*more)
+    assert mapping_of(calibrator.proximity_.references_) is not None
+    assert mapping_of(held.proximity_.references_) is None
+    np.testing.assert_array_equal(calibrator.predict_proba(*asked), expected)

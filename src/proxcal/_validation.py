@@ -70,6 +70,18 @@ def take_rows(array: Array, rows: Ints) -> Array:
         return spool.mapped()
 
 
+def joined_rows(first: Array, second: Array) -> Array:
+    """The rows of both; if either is large, in a temporary file."""
+    if not (is_large(first) or is_large(second)):
+        return np.concatenate([first, second])
+    dtype = np.result_type(first, second)
+    with Spool() as spool:
+        for array in (first, second):
+            for block in blocks_of(array):
+                spool.append(array[block].astype(dtype, copy=False))
+        return spool.mapped()
+
+
 def check_choice(name: str, value: Any, choices: tuple[T, ...]) -> T:
     for choice in choices:
         if value == choice:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
-from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer
+from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer, joined_rows
 from proxcal.proximity._reduction import Reduction, as_queries
 from proxcal.proximity.backends import Index, check_backend, make_searcher
 from proxcal.proximity.compression import Compression, StoredAs, with_further
@@ -96,7 +96,7 @@ class Proximity(Estimator):
         """A search among these references and, behind them, further ones (checked)."""
         if self.compression_ is not None:
             return self._like(with_further(self._references, features, self.reduction_, unit=self._unit))
-        grown: Self = clone(self).fit(np.concatenate([self.references_, features]))
+        grown: Self = clone(self).fit(joined_rows(self.references_, features))
         return grown
 
     def compress(
