@@ -68,7 +68,8 @@ def run_split(
 
 def _outcomes(calibrator: ProCal, scores: Array, neighbors: Neighbors, labels: Ints) -> tuple[Outcome, Outcome]:
     """Of the base alone and with proximity, found a block of samples at a time, as rows are large."""
-    base, ours = [], []
+    base: list[Outcome] = []
+    ours: list[Outcome] = []
     for block in large_blocks(scores, scores.shape[1]):
         some, near, y = scores[block], neighbors.take(block), labels[block]
         said = calibrator._calibrated(some, near)

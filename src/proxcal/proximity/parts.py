@@ -10,6 +10,7 @@ measured.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class PartsSearch:
         return References(held, references.scale[part], references.center, references.half_square[part])
 
     @property
-    def _dtype(self) -> np.dtype[np.floating]:
+    def _dtype(self) -> np.dtype[Any]:
         """Of a part in memory: what products are taken in, or the rows' own where that holds more."""
         return np.promote_types(self.references.rows.dtype, np.float32)
 
