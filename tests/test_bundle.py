@@ -248,9 +248,10 @@ def test_a_missing_file_is_named(tmp_path):
 
 @pytest.mark.parametrize("name", ["val.csv", "val", "val.npy"])
 def test_another_suffix_is_refused_with_those_that_will_do(tmp_path, name):
-    with pytest.raises(ValueError, match=r"arrays are kept in \.npz or \.safetensors files"):
+    kept = r"arrays are kept in \.npz, \.safetensors or \.parquet files"
+    with pytest.raises(ValueError, match=kept + r", or as \.npy in a folder"):
         Predictions.load(tmp_path / name)
-    with pytest.raises(ValueError, match=r"arrays are kept in \.npz or \.safetensors files"):
+    with pytest.raises(ValueError, match=kept + "$"):
         Predictions(**arrays()).save(tmp_path / name)
 
 
@@ -387,6 +388,53 @@ def test_an_npz_member_smaller_than_its_header_claims_is_refused(tmp_path, compr
         archive.writestr("logits.npy", content)
     with pytest.raises(ValueError, match="is not a whole npz file"):
         Predictions.load(tmp_path / "val.npz")
+
+
+# Folders of .npy
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, array in arrays(np.float16).items():
+        np.save(tmp_path / f"{name}.npy", array)
+    return tmp_path
+
+
+def test_a_folder_of_npy_is_mapped(folder):
+    loaded = Predictions.load(folder)
+    assert_same(loaded, Predictions(**arrays(np.float16)))
+    assert isinstance(loaded.logits, np.memmap)
+    assert isinstance(loaded.features, np.memmap)
+
+
+def test_columns_in_fortran_s_order_are_mapped_too(folder):
+    np.save(folder / "features.npy", np.asfortranarray(arrays()["features"]))
+    np.testing.assert_array_equal(Predictions.load(folder).features, arrays()["features"])
+
+
+def test_a_prefix_chooses_files_of_a_folder(folder):
+    np.save(folder / "noise_probs.npy", probs())
+    np.testing.assert_array_equal(Predictions.load(folder, prefix="noise_").probs, probs())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.9])
+def test_an_npy_cut_short_is_refused_by_name(folder, share):
+    whole = (folder / "features.npy").read_bytes()
+    (folder / "features.npy").write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=r"features\.npy is not a whole npy file"):
+        Predictions.load(folder)
+
+
+def test_objects_in_a_folder_are_never_unpickled(folder):
+    np.save(folder / "features.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="features holds Python objects, which are never unpickled"):
+        Predictions.load(folder)
+
+
+def test_a_folder_without_scores_says_what_is_needed(folder):
+    (folder / "logits.npy").unlink()
+    with pytest.raises(ValueError, match="has only features, labels; it needs exactly one of logits and probs"):
+        Predictions.load(folder)
 
 
 # Names of samples

@@ -1,36 +1,28 @@
-"""Named arrays in a file, mapped into memory rather than read wherever the format allows, and never unpickled.
+"""Named arrays in a file or a folder, mapped into memory rather than read wherever the format allows, and never
+unpickled.
 
-Both formats are opened by their own index: a safetensors file starts with the length of a JSON header that gives each
-array's type, shape and place; an npz file is a zip archive of .npy members, of which the uncompressed ones lie in the
-file as they are. What an index claims is checked against the file before a byte is mapped or allocated. Arrays are
-read-only.
+Each kind is opened by its own index: safetensors by its header (`_safetensors.py`); an npz file is a zip archive of
+.npy members, of which the uncompressed ones lie in the file as they are; a folder holds .npy files; Parquet's columns,
+which cannot be mapped, are copied to where they can (`_parquet.py`). What an index claims is checked against the file
+before a byte is mapped or allocated. Arrays are read-only.
 """
 
-import json
-import math
 import os
 import struct
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from proxcal._files import atomic_write, check_readable
+from proxcal._mapped import Order, Shape, damage, map_file, n_bytes
+from proxcal._parquet import ParquetFile, check_parquet, write_parquet
+from proxcal._safetensors import SafetensorsFile, as_bytes, little_endian, write_safetensors
 from proxcal._validation import Array
 
-Shape = tuple[int, ...]
-Order = Literal["C", "F"]
-
-_DTYPES = {
-    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "U32": "<u4", "I32": "<i4", "U64": "<u8",
-    "I64": "<i8", "F16": "<f2", "F32": "<f4", "F64": "<f8",
-}  # fmt: skip
 _NPY_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-_TEXTS = "texts"  # in a safetensors header: the names of the arrays that hold text, which that format does not have
 _LOCAL_HEADER = struct.Struct("<26x2H")  # of a zip member: the lengths of its name and of its extra field come last
 
 
@@ -43,56 +35,10 @@ class ArrayFile(Protocol):
     def read(self, name: str) -> Array: ...
 
 
-class SafetensorsFile:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with path.open("rb") as file, _damage(path, "safetensors"):
-            (length,) = struct.unpack("<Q", file.read(8))
-            self._start = 8 + length
-            self._size = os.fstat(file.fileno()).st_size - self._start
-            if self._size < 0:
-                raise ValueError("its header is longer than the file")
-            self._entries = dict(json.loads(file.read(length)))
-            self.metadata = dict(self._entries.pop("__metadata__", {}))
-            self._texts = set(json.loads(self.metadata.pop(_TEXTS, "[]")))
-        self.names = list(self._entries)
-
-    def read(self, name: str) -> Array:
-        with _damage(self.path, "safetensors"):
-            kind, shape, begin, end = _safetensors_entry(self._entries[name])
-        if kind not in _DTYPES:
-            raise ValueError(f"{self.path}: {name} has dtype {kind}, which NumPy does not know; save it as F32")
-        dtype = np.dtype(_DTYPES[kind])
-        with _damage(self.path, "safetensors"):
-            if end - begin != _n_bytes(shape, dtype) or end > self._size:
-                raise ValueError(f"{name} does not fit its place in the file")
-            array = _map(self.path, dtype, shape, self._start + begin)
-            return _as_text(array) if name in self._texts else array
-
-
-def _as_bytes(texts: Array) -> Array:
-    """A row of UTF-8 a text, filled up with zeros."""
-    encoded = np.char.encode(texts, "utf-8")
-    return encoded.view(np.uint8).reshape(len(texts), -1)
-
-
-def _as_text(rows: Array) -> Array:
-    texts: Array = np.char.decode(np.ascontiguousarray(rows).view(f"S{rows.shape[1]}")[:, 0], "utf-8")
-    return texts
-
-
-def _safetensors_entry(entry: Any) -> tuple[str, Shape, int, int]:
-    begin, end = entry["data_offsets"]
-    shape = tuple(entry["shape"])
-    if any(type(size) is not int or size < 0 for size in (begin, end, *shape)):
-        raise ValueError("a shape or an offset is not a whole number")
-    return str(entry["dtype"]), shape, begin, end
-
-
 class NpzFile:
     def __init__(self, path: Path) -> None:
         self.path = path
-        with path.open("rb") as file, _damage(path, "npz"), zipfile.ZipFile(file) as archive:
+        with path.open("rb") as file, damage(path, "npz"), zipfile.ZipFile(file) as archive:
             members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
         self._members = {info.filename.removesuffix(".npy"): info for info in members}
         self.names = list(self._members)
@@ -100,24 +46,48 @@ class NpzFile:
 
     def read(self, name: str) -> Array:
         info = self._members[name]
-        with _damage(self.path, "npz"), zipfile.ZipFile(self.path) as archive, archive.open(info) as member:
-            shape, fortran, dtype = _npy_header(member)
+        with damage(self.path, "npz"), zipfile.ZipFile(self.path) as archive, archive.open(info) as member:
+            shape, order, dtype = _npy_header(member)
             header_size = member.tell()
             if not dtype.hasobject:
-                if header_size + _n_bytes(shape, dtype) != info.file_size:
+                if header_size + n_bytes(shape, dtype) != info.file_size:
                     raise ValueError(f"{name} does not fit its place in the file")
-                order: Order = "F" if fortran else "C"
                 if info.compress_type == zipfile.ZIP_STORED:
-                    return _map(self.path, dtype, shape, _member_start(self.path, info) + header_size, order)
+                    return map_file(self.path, dtype, shape, _member_start(self.path, info) + header_size, order)
                 return np.ndarray(shape, dtype, member.read(), order=order)
-        raise ValueError(f"{self.path}: {name} holds Python objects, which are never unpickled; save it as numbers")
+        raise _objects(self.path, name)
 
 
-def _npy_header(member: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
+class NpyFolder:
+    """NAME.npy for each array."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.names = sorted(file.stem for file in path.glob("*.npy") if file.is_file())
+        self.metadata: dict[str, str] = {}
+
+    def read(self, name: str) -> Array:
+        path = self.path / f"{name}.npy"
+        with path.open("rb") as file, damage(path, "npy"):
+            shape, order, dtype = _npy_header(file)
+            start = file.tell()
+            if not dtype.hasobject:
+                if start + n_bytes(shape, dtype) != os.fstat(file.fileno()).st_size:
+                    raise ValueError("its length is not what its header says")
+                return map_file(path, dtype, shape, start, order)
+        raise _objects(self.path, name)
+
+
+def _npy_header(member: IO[bytes]) -> tuple[Shape, Order, np.dtype[Any]]:
     version = np.lib.format.read_magic(member)
     if version not in _NPY_HEADERS:
         raise ValueError(f"its npy version is {version}")
-    return _NPY_HEADERS[version](member)
+    shape, fortran, dtype = _NPY_HEADERS[version](member)
+    return shape, "F" if fortran else "C", dtype
+
+
+def _objects(path: Path, name: str) -> ValueError:
+    return ValueError(f"{path}: {name} holds Python objects, which are never unpickled; save it as numbers")
 
 
 def _member_start(path: Path, info: zipfile.ZipInfo) -> int:
@@ -128,42 +98,51 @@ def _member_start(path: Path, info: zipfile.ZipInfo) -> int:
     return int(info.header_offset + _LOCAL_HEADER.size + sum(lengths))
 
 
-def _n_bytes(shape: Shape, dtype: np.dtype[Any]) -> int:
-    return math.prod(shape) * dtype.itemsize
-
-
-def _map(path: Path, dtype: np.dtype[Any], shape: Shape, offset: int, order: Order = "C") -> Array:
-    if 0 in shape:  # nothing to map
-        return np.empty(shape, dtype)
-    array: Array = np.memmap(path, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
-    return array
-
-
-@contextmanager
-def _damage(path: Path, kind: str) -> Iterator[None]:
-    """Whatever a parser trips over, in whichever of its own ways, means the one thing."""
-    try:
-        yield
-    except Exception as error:
-        raise ValueError(
-            f"{path} is not a whole {kind} file ({error}); was it cut short, or is it of another kind?"
-        ) from error
+def _write_npz(path: Path, arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> None:
+    """Not compressed, so that it can be mapped."""
+    texts = {name: np.array(text) for name, text in metadata.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in {**arrays, **texts}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                described = {
+                    "descr": np.lib.format.dtype_to_descr(little_endian(array.dtype)),
+                    "fortran_order": False,
+                    "shape": array.shape,
+                }
+                np.lib.format.write_array_header_1_0(member, described)
+                for some in as_bytes(array):
+                    member.write(some)
 
 
 FORMATS: dict[str, type[SafetensorsFile] | type[NpzFile]] = {".npz": NpzFile, ".safetensors": SafetensorsFile}
+READERS: dict[str, Callable[[Path], ArrayFile]] = {**FORMATS, ".parquet": ParquetFile}
+_WRITERS: dict[str, Callable[[Path, Mapping[str, Array], Mapping[str, str]], None]] = {
+    ".npz": _write_npz,
+    ".safetensors": write_safetensors,
+    ".parquet": write_parquet,
+}
 
 
 def check_suffix(path: Path) -> str:
-    """The suffix, one of those this package reads and writes arrays under."""
+    """The suffix, one of those under which arrays of any shapes are kept."""
+    return _known_suffix(path, FORMATS)
+
+
+def _known_suffix(path: Path, known: Mapping[str, object], or_else: str = "") -> str:
     suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise ValueError(f"{path} has the suffix {path.suffix!r}; arrays are kept in {' or '.join(FORMATS)} files")
+    if suffix not in known:
+        *others, last = known
+        kept = f"arrays are kept in {', '.join(others)} or {last} files{or_else}"
+        raise ValueError(f"{path} has the suffix {path.suffix!r}; {kept}")
     return suffix
 
 
 def open_arrays(path: Path) -> ArrayFile:
-    suffix = check_suffix(path)
-    return FORMATS[suffix](check_readable(path))
+    """A file of one of the `READERS`, or a folder of .npy files."""
+    if path.is_dir():
+        return NpyFolder(path)
+    suffix = _known_suffix(path, READERS, ", or as .npy in a folder")
+    return READERS[suffix](check_readable(path))
 
 
 def write_arrays(
@@ -172,18 +151,11 @@ def write_arrays(
     overwrite: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix. `metadata` is text that goes
-    into the header, or into arrays of one text where there is none."""
-    suffix = check_suffix(Path(path))
-    metadata = dict(metadata or {})
+    """To .npz (not compressed, so that it can be mapped), .safetensors, or .parquet (a column an array, all of one
+    length), by the suffix, a block of rows at a time. `metadata` is text that goes into the header, or into arrays of
+    one text where there is none."""
+    suffix = _known_suffix(Path(path), _WRITERS)
+    if suffix == ".parquet":
+        check_parquet(arrays)
     with atomic_write(path, overwrite) as temporary:
-        if suffix == ".safetensors":
-            texts = {name: _as_bytes(array) for name, array in arrays.items() if array.dtype.kind == "U"}
-            if texts:
-                metadata[_TEXTS] = json.dumps(list(texts))
-            whole = {name: np.ascontiguousarray(array) for name, array in {**arrays, **texts}.items()}
-            save_file(whole, temporary, metadata=metadata or None)
-        else:
-            texts = {name: np.array(text) for name, text in metadata.items()}
-            with temporary.open("wb") as file:
-                np.savez(file, **{**arrays, **texts})  # type: ignore[arg-type]
+        _WRITERS[suffix](temporary, arrays, metadata or {})

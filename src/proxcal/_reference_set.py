@@ -106,6 +106,12 @@ class ReferenceSet(Estimator):
         self.reference_predictions_ = top.predicted.astype(np.int32)
         self.reference_confidence_ = top.confidence
 
+    def _found(self, rows: Array | None, k: int) -> Neighbors | None:
+        """The k nearest references of checked features, or all where there are fewer."""
+        if rows is None:
+            return None
+        return self.proximity_.neighbors(rows, min(k, len(self.proximity_.references_) - 1))
+
     def _samples(self, top: Top, neighbors: Neighbors, with_evidence: bool, own: Ints | None = None) -> Samples:
         """What is known of samples once their neighbours are found; `own`: which references they are, if any."""
         seen = None

@@ -1,23 +1,25 @@
 """One file for a fitted estimator: safetensors for its arrays, a JSON header for the rest. Never a pickle.
 
 The header holds a schema version, so that a file of a later proxcal is refused and not misread, and a SHA-256 of
-everything, so that a damaged file is refused too. Estimators are written as class name, constructor arguments and
+everything, so that a damaged file is refused too. Large arrays (references) are mapped, written and hashed a block at a
+time, and never in memory whole. Estimators are written as class name, constructor arguments and
 `state_arrays()`; reading builds only classes it was given, so a file cannot name code to run.
 """
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from proxcal._estimator import Estimator
 from proxcal._files import atomic_write, check_readable
+from proxcal._mapped import is_large
+from proxcal._safetensors import SafetensorsFile, as_bytes, little_endian, write_safetensors
 from proxcal._validation import Array
 
 SCHEMA = 1
@@ -30,23 +32,36 @@ def write(path: str | os.PathLike[str], estimator: Estimator, *, overwrite: bool
     tree = _encode(estimator, "", arrays)
     header = {"schema": SCHEMA, "sha256": _digest(SCHEMA, tree, arrays), "estimator": tree}
     with atomic_write(path, overwrite) as temporary:
-        save_file(arrays, temporary, metadata={_KEY: json.dumps(header)})
+        write_safetensors(temporary, arrays, {_KEY: json.dumps(header)})
 
 
 def read(path: str | os.PathLike[str], classes: Mapping[str, type[Estimator]]) -> Any:
     path = check_readable(path)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            text = (file.metadata() or {}).get(_KEY, "null")
-            header = json.loads(text)
-            _check_schema(path, header)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (SafetensorError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is not a calibrator saved by proxcal, or is damaged ({error})") from None
+    with _damage(path):
+        file = SafetensorsFile(path)
+        text = file.metadata.get(_KEY, "null")
+        header = json.loads(text)
+    _check_schema(path, header)
+    with _damage(path):
+        arrays = {name: _held(file.read(name)) for name in file.names}
     digest = _digest(header["schema"], header["estimator"], arrays)
     if digest != header.get("sha256") or json.dumps(header) != text:  # the text too: 0.1 may be written in many ways
         raise ValueError(f"{path} is damaged: its content does not match its checksum; save it again")
     return _decode(header["estimator"], arrays, classes)
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        reason = error.__cause__ or error
+        raise ValueError(f"{path} is not a calibrator saved by proxcal, or is damaged ({reason})") from None
+
+
+def _held(array: Array) -> Array:
+    """In memory, unless it is large."""
+    return array if is_large(array) else np.array(array)
 
 
 def _check_schema(path: Path, header: Any) -> None:
@@ -60,8 +75,9 @@ def _check_schema(path: Path, header: Any) -> None:
 def _digest(schema: int, tree: Any, arrays: Mapping[str, Array]) -> str:
     digest = hashlib.sha256(json.dumps([schema, tree], sort_keys=True).encode())
     for name in sorted(arrays):
-        digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).view(np.uint8).data if arrays[name].size else b"")
+        digest.update(f"{name} {little_endian(arrays[name].dtype).str} {arrays[name].shape}".encode())
+        for some in as_bytes(arrays[name]):
+            digest.update(some)
     return digest.hexdigest()
 
 
@@ -74,7 +90,7 @@ def _encode(value: Any, name: str, arrays: dict[str, Array]) -> Any:
             "state": _encode(value.state_arrays(), name, arrays),
         }
     if isinstance(value, np.ndarray):
-        arrays[name.rstrip(".")] = np.ascontiguousarray(value)  # safetensors writes others wrongly
+        arrays[name.rstrip(".")] = value
         return {"array": name.rstrip(".")}
     if isinstance(value, dict):
         return {"dict": {key: _encode(item, f"{name}{key}.", arrays) for key, item in value.items()}}

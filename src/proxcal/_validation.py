@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from proxcal._mapped import Spool, is_large, release
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -22,6 +24,7 @@ INPUTS: tuple[Input, ...] = ("logits", "probs")
 ROW_SUM_TOLERANCE = 1e-2  # a float16 row of 1000 probabilities sums to 1 ± 0.005
 _ROUNDING = 1e-5  # a float32 softmax may sum to a little more than 1
 _BLOCK_BYTES = 4 << 20
+_LARGE_BLOCK_BYTES = 128 << 20
 
 
 class ProxcalWarning(UserWarning):
@@ -30,9 +33,53 @@ class ProxcalWarning(UserWarning):
 
 def row_blocks(n_rows: int, n_columns: int, n_bytes: int = _BLOCK_BYTES) -> Iterator[slice]:
     """Slices that cover the rows, each about `n_bytes` of float64: what bounds the temporaries of every pass."""
-    step = max(1, n_bytes // (8 * max(1, n_columns)))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
+    return _slices(n_rows, _rows_in(n_bytes, n_columns))
+
+
+def large_blocks(array: Array, n_beside: int = 0) -> Iterator[slice]:
+    """Slices of many row blocks of an array each, so that what is computed in row blocks comes out the same to the bit
+    from any of them; sized for rows with so many numbers beside the array's own."""
+    n_columns = array[:1].size
+    step = _rows_in(_BLOCK_BYTES, n_columns)
+    return _slices(len(array), step * max(1, _rows_in(_LARGE_BLOCK_BYTES, n_columns + n_beside) // step))
+
+
+def _rows_in(n_bytes: int, n_columns: int) -> int:
+    return max(1, n_bytes // (8 * max(1, n_columns)))
+
+
+def _slices(n_rows: int, step: int) -> Iterator[slice]:
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def blocks_of(array: Array, n_bytes: int = _BLOCK_BYTES) -> Iterator[slice]:
+    """The same of an array's rows; of one that is mapped, the pages behind are let go."""
+    for block in row_blocks(len(array), array[:1].size, n_bytes):
+        yield block
+        release(array)
+
+
+def take_rows(array: Array, rows: Ints) -> Array:
+    """Chosen rows; many of a mapped array go to a temporary file."""
+    if not is_large(array, len(rows) * array[:1].nbytes):
+        return array[rows]
+    with Spool() as spool:
+        for block in row_blocks(len(rows), array[:1].size):
+            spool.append(array[rows[block]])
+            release(array)
+        return spool.mapped()
+
+
+def joined_rows(first: Array, second: Array) -> Array:
+    """The rows of both; if either is large, in a temporary file."""
+    if not (is_large(first) or is_large(second)):
+        return np.concatenate([first, second])
+    dtype = np.result_type(first, second)
+    with Spool() as spool:
+        for array in (first, second):
+            for block in blocks_of(array):
+                spool.append(array[block].astype(dtype, copy=False))
+        return spool.mapped()
 
 
 def check_choice(name: str, value: Any, choices: tuple[T, ...]) -> T:
@@ -69,7 +116,7 @@ def check_scores(scores: ArrayLike, input: Input, *, n_classes: int | None = Non
     if n_classes is not None and n_columns != n_classes:
         raise ValueError(f"{name} has {n_columns} columns; the calibrator was fitted with {n_classes} classes")
     rows_are_probs = True
-    for block in row_blocks(n, n_columns):
+    for block in blocks_of(array):
         rows = array[block].astype(np.float64)
         with np.errstate(over="ignore"):  # classes masked by the smallest float
             sums = rows.sum(axis=1)
@@ -197,7 +244,7 @@ def _check_matrix(name: str, values: ArrayLike) -> Array:
 
 def _refuse_non_finite(name: str, array: Array) -> None:
     n_bad, first = 0, -1
-    for block in row_blocks(len(array), array[:1].size):
+    for block in blocks_of(array):
         bad = ~np.isfinite(array[block]).reshape(len(array[block]), -1)
         if bad.any():
             if first < 0:

@@ -1,7 +1,8 @@
 """What one model said on one data set: its scores and, where they are known, the labels, embeddings and names.
 
 Everything later starts here, so here it is validated, once: what a `Predictions` holds needs no second look. Arrays of
-a file are mapped, not read, where the format allows (.safetensors, and .npz without compression, as `save` writes it).
+a file are mapped, not read, where the format allows (.safetensors, .npz without compression, as `save` writes it, and
+.npy in a folder), or else from a temporary file (Parquet, and parts of what is large).
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxcal._arrays import open_arrays, write_arrays
-from proxcal._validation import Array, Input, Ints, check_features, check_ids, check_labels, check_number, check_scores
+from proxcal._validation import (
+    Array,
+    Input,
+    Ints,
+    check_features,
+    check_ids,
+    check_labels,
+    check_number,
+    check_scores,
+    take_rows,
+)
 
 NAMES = ("logits", "probs", "labels", "features", "ids")
 
@@ -53,7 +64,8 @@ class Predictions:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, prefix: str = "") -> Self:
-        """`logits` or `probs`, `labels`, `features` and `ids` of a file, the names there preceded by `prefix`."""
+        """`logits` or `probs`, `labels`, `features` and `ids` of a file (.npz, .safetensors, or Parquet with the
+        `parquet` extra) or of a folder (NAME.npy each), the names there preceded by `prefix`."""
         file = open_arrays(Path(path))
         scores = [name for name in ("logits", "probs") if prefix + name in file.names]
         if len(scores) != 1:
@@ -66,7 +78,7 @@ class Predictions:
             raise ValueError(f"{path}: {prefix}{error}") from None
 
     def save(self, path: str | PathLike[str], overwrite: bool = False) -> None:
-        """To .npz (not compressed, so that it can be mapped) or .safetensors, by the suffix."""
+        """To .npz (not compressed, so that it can be mapped), .safetensors or .parquet, by the suffix."""
         write_arrays(path, self._arrays(), overwrite)
 
     def split(self, fraction: float = 0.5, random_state: int | np.random.Generator | None = 0) -> tuple[Self, Self]:
@@ -85,7 +97,9 @@ class Predictions:
                 f"indices choose an array of shape {rows.shape}; one sample or more are needed, shape (m,)"
             )
         part = object.__new__(type(self))
-        part._hold(**{name: None if (array := getattr(self, name)) is None else array[rows] for name in NAMES})
+        part._hold(
+            **{name: None if (array := getattr(self, name)) is None else take_rows(array, rows) for name in NAMES}
+        )
         return part
 
     @property

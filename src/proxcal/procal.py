@@ -10,6 +10,7 @@ A calibration sample is left out of its own neighbours, so what is learned on th
 """
 
 import os
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal import _store
 from proxcal._estimator import Estimator
+from proxcal._mapped import release
 from proxcal._reference_set import ReferenceSet, n_searched
 from proxcal._validation import (
     Array,
@@ -30,6 +32,7 @@ from proxcal._validation import (
     check_features,
     check_samples,
     check_scores,
+    large_blocks,
     row_blocks,
 )
 from proxcal.base import (
@@ -55,6 +58,7 @@ from proxcal.proximity.proximity import Metric
 from proxcal.rows import MODES, Calibrated, Mode, fit_exponent, rebuild
 
 DISCRETE_BASES = (HistogramBinning, IsotonicRegression, MultiIsotonicRegression)
+_COLUMNS_A_NEIGHBOR = 8  # as much memory as so many columns: its distance, its index, and its evidence
 
 
 class ProCal(ReferenceSet):
@@ -211,10 +215,20 @@ class ProCal(ReferenceSet):
 
     def calibrate(self, scores: ArrayLike, features: ArrayLike | None = None) -> Calibrated:
         """Rows, predictions, their confidence and, where features are given, proximity: all from one search."""
-        checked, neighbors = self._check(scores, features)
-        if neighbors is None and features is not None and hasattr(self, "proximity_"):
-            neighbors = self.proximity_.neighbors(check_features(features, n_samples=len(checked)))
-        return self._calibrated(checked, neighbors)
+        checked, rows, k = self._checked(scores, features, for_proximity=True)
+        return self._calibrated(checked, self._found(rows, k))
+
+    def calibrate_blocks(
+        self, scores: ArrayLike, features: ArrayLike | None = None
+    ) -> Iterator[tuple[slice, Calibrated]]:
+        """What `calibrate` says of one block of samples after the other, the same to the bit where the search is exact:
+        for arrays of a file, of any length, of which no more than a block is then in memory."""
+        checked, rows, k = self._checked(scores, features, for_proximity=True)
+        beside = 0 if rows is None else rows.shape[1] + _COLUMNS_A_NEIGHBOR * k
+        for block in large_blocks(checked, beside):
+            yield block, self._calibrated(checked[block], self._found(None if rows is None else rows[block], k))
+            if rows is not None:
+                release(rows)
 
     def _calibrated(self, scores: Array, neighbors: Neighbors | None) -> Calibrated:
         """The same on checked scores and neighbours already found."""
@@ -251,13 +265,29 @@ class ProCal(ReferenceSet):
         if self.informed_ is None or neighbors is None:
             return top.confidence
         samples = self._samples(top, neighbors, takes_evidence(self.informed_))
-        (confidence,) = check_samples(confidence=samples.predict(self.informed_))
-        return np.asarray(confidence)
+        confidence = np.empty(len(top.confidence))
+        for block in row_blocks(len(confidence), self.n_classes_):  # the same whatever part of the samples is asked for
+            (confidence[block],) = check_samples(confidence=samples.take(block).predict(self.informed_))
+        return confidence
 
     def _check(
         self, scores: ArrayLike, features: ArrayLike | None, k: int | None = None, *, want_rows: bool = True
     ) -> tuple[Array, Neighbors | None]:
         """The scores, checked, and the k nearest references: as many as what was fitted asks for, unless told."""
+        checked, rows, k = self._checked(scores, features, k, want_rows=want_rows)
+        return checked, self._found(rows, k)
+
+    def _checked(
+        self,
+        scores: ArrayLike,
+        features: ArrayLike | None,
+        k: int | None = None,
+        *,
+        want_rows: bool = True,
+        for_proximity: bool = False,
+    ) -> tuple[Array, Array | None, int]:
+        """Scores and, where neighbours are asked for, features; and how many are. `for_proximity` asks for them where
+        there are features, even if nothing else does."""
         check_is_fitted(self)
         if self.asked_for_ is None:
             checked = check_scores(scores, self.input, n_classes=self.n_classes_)
@@ -266,11 +296,11 @@ class ProCal(ReferenceSet):
         else:
             checked = rows_of(scores, self.input)
         k = n_searched(self.base_, self.informed_, self.n_neighbors) if k is None else k
+        if k == 0 and for_proximity and features is not None and hasattr(self, "proximity_"):
+            k = self.n_neighbors
         if k == 0:
-            return checked, None
-        search = self.proximity_
-        rows = check_features(features, n_samples=len(checked), n_columns=search.n_columns)
-        return checked, search.neighbors(rows, min(k, len(search.references_) - 1))
+            return checked, None, 0
+        return checked, check_features(features, n_samples=len(checked), n_columns=self.proximity_.n_columns), k
 
 
 def _is_auto(base: Any) -> bool:

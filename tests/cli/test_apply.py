@@ -59,3 +59,42 @@ def test_json_sums_up(proxcal, files, samples, model):
     found = json.loads(out)
     assert (found["samples"], found["output"]) == (300, "out.csv")
     assert found["accuracy"] == pytest.approx(np.mean(second.logits.argmax(axis=1) == second.labels))
+
+
+def copies(path, folder, suffix):
+    """The same predictions in a file of another kind, or a folder."""
+    loaded = px.Predictions.load(path)
+    if suffix:
+        loaded.save(folder / f"other{suffix}")
+        return folder / f"other{suffix}"
+    (folder / "other").mkdir()
+    for name in ("logits", "labels", "features"):
+        np.save(folder / "other" / f"{name}.npy", getattr(loaded, name))
+    return folder / "other"
+
+
+@pytest.mark.parametrize("suffix", ["", ".safetensors", ".parquet"])
+def test_the_output_does_not_depend_on_the_kind_of_file(proxcal, files, model, tmp_path, suffix):
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+    proxcal("apply", "model.proxcal", files["second"], "-o", "expected.csv")
+    code, _, err = proxcal("apply", "model.proxcal", copies(files["second"], tmp_path, suffix), "-o", "out.csv")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
+def test_parquet_holds_what_npz_holds(proxcal, files, model):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for output in ("out.npz", "out.parquet"):
+        proxcal("apply", "model.proxcal", files["second"], "-o", output)
+    found, expected = parquet.read_table("out.parquet"), np.load("out.npz")
+    assert found.column_names == list(expected)
+    for name in expected:
+        np.testing.assert_array_equal(np.array(found[name].to_pylist()), expected[name])
+
+
+def test_a_failed_run_leaves_nothing_behind(proxcal, files, model, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    code, _, err = proxcal("apply", "model.proxcal", files["probs"], "-o", "out.npz")
+    assert (code, "has probs" in err) == (2, True)
+    assert sorted(tmp_path.iterdir()) == before

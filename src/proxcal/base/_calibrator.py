@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
-from proxcal._validation import Array, Floats, Input, Ints, check_labels, check_scores, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of, check_labels, check_scores
 from proxcal.proximity import Neighbors
 
 Blocks = Iterator[tuple[slice, Floats]]
@@ -53,7 +53,7 @@ class BaseCalibrator(Estimator):
 
     def blocks(self, scores: Array, neighbors: Neighbors | None = None) -> Blocks:
         """Calibrated rows of checked scores, a block at a time, for those who need no whole n × C array."""
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             yield block, self._rows(scores[block])
 
     def remember(self, scores: Array, labels: Ints) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from proxcal._held_out import assign_folds
-from proxcal._validation import Array, Floats, Ints, ProxcalWarning
+from proxcal._validation import Array, Floats, Ints, ProxcalWarning, take_rows
 from proxcal.base._calibrator import BaseCalibrator
 
 N_FOLDS = 5  # ten gave the same on six real sets, for twice the time
@@ -27,6 +27,6 @@ def held_out_blocks(
         inside, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ProxcalWarning)  # of one fold; the fit on all samples says its own
-            fitted = clone(base).fit_with(scores[rest], labels[rest])
-        for block, rows in fitted.blocks(scores[inside]):
+            fitted = clone(base).fit_with(take_rows(scores, rest), labels[rest])
+        for block, rows in fitted.blocks(take_rows(scores, inside)):
             yield inside[block], rows

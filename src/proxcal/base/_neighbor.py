@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from proxcal._validation import Array, Floats, Ints, check_features, check_labels, check_scores, row_blocks
+from proxcal._validation import Array, Floats, Ints, blocks_of, check_features, check_labels, check_scores
 from proxcal.base._calibrator import BaseCalibrator, Blocks, joined
 from proxcal.proximity import Neighbors, Proximity
 
@@ -56,7 +56,7 @@ class NeighborCalibrator(BaseCalibrator):
 
     def blocks(self, scores: Array, neighbors: Neighbors | None = None) -> Blocks:
         near = _given(neighbors)
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             yield block, self._rows_near(scores[block], near.take(block))
 
     def add_references(self, features: ArrayLike, y: ArrayLike, scores: ArrayLike) -> Self:

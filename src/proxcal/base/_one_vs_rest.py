@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from proxcal._validation import Array, Floats, Input, ProxcalWarning, row_blocks
+from proxcal._validation import Array, Floats, Input, ProxcalWarning, blocks_of, row_blocks
 from proxcal.base._calibrator import BaseCalibrator
 
 CHANGED_SHARE = 0.01
@@ -30,7 +30,7 @@ def rows_to_one(values: Floats, probs: Floats) -> Floats:
 def probability_columns(scores: Array, input: Input) -> Iterator[tuple[slice, Floats]]:
     """The columns of `as_probs(scores)`, bit for bit, as rows: (classes, samples) blocks of bounded size."""
     top, total = np.zeros(len(scores)), np.empty(len(scores))
-    for block in row_blocks(*scores.shape):
+    for block in blocks_of(scores):
         if input == "logits":
             top[block] = scores[block].max(axis=1)
         total[block] = _unscaled(scores[block], top[block, None], input).sum(axis=1)

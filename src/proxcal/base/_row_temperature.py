@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from proxcal._validation import Array, Floats, Ints, check_choice, row_blocks
+from proxcal._validation import Array, Floats, Ints, blocks_of, check_choice
 from proxcal.base import _network as network
 from proxcal.base._calibrator import BaseCalibrator, as_logits, softmax
 from proxcal.base._loss_curves import LOSSES, RANGE, Loss, LossCurves, losses
@@ -42,7 +42,7 @@ class RowTemperature(BaseCalibrator):
         check_choice("loss", self.loss, LOSSES)
         rows = SoftmaxRows.of(scores, labels, self.input)
         self.temperature_ = fit_temperature(rows)
-        inputs = np.concatenate([self._inputs(scores[block], more[block]) for block in row_blocks(*scores.shape)])
+        inputs = np.concatenate([self._inputs(scores[block], more[block]) for block in blocks_of(scores)])
         self.center_, self.spread_ = inputs.mean(axis=0), inputs.std(axis=0)
         self.spread_[self.spread_ <= 1e-9 * np.abs(self.center_)] = 1
         self.network_ = np.zeros(network.n_parameters(inputs.shape[1]))

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from proxcal._threads import in_threads
-from proxcal._validation import Array, Floats, Input, Ints, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of, row_blocks
 from proxcal.base._calibrator import as_logits
 
 _LOWEST = -1e290  # stands, in sums, for masked classes whose logits are the smallest number there is
@@ -30,7 +30,7 @@ class SoftmaxRows:
     @classmethod
     def of(cls, scores: Array, labels: Ints, input: Input) -> Self:
         top, label, mean = np.empty((3, len(scores)))
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             z = as_logits(scores[block], input)
             top[block] = z.max(axis=1)
             label[block] = z[np.arange(len(z)), labels[block]]
@@ -59,7 +59,7 @@ class SoftmaxRows:
 
         β is one number, or one a row. Each block is a fresh array.
         """
-        for block in row_blocks(*self.scores.shape):
+        for block in blocks_of(self.scores):
             yield block, self._below_top(block, beta)
 
     def of_blocks(self, work: Callable[[slice, Array], Any], beta: float | Floats, n_values: int) -> Floats:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from proxcal._validation import Array, Floats, Input, Ints, check_choice, check_integer, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of, check_choice, check_integer
 from proxcal.base._calibrator import as_probs
 from proxcal.base._one_vs_rest import probability_columns, rows_to_one, warn_of_changed_predictions
 from proxcal.base._streaming import StreamingCalibrator
@@ -47,7 +47,7 @@ class HistogramBinning(StreamingCalibrator):
 
     def _extend(self, scores: Array, labels: Ints) -> None:
         shape, size = self.count_.shape, self.count_.size
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             cells = self._cells(as_probs(scores[block], self.input))
             own = cells[np.arange(len(cells)), labels[block]]
             self.count_ = self.count_ + np.bincount(cells.ravel(), minlength=size).reshape(shape)

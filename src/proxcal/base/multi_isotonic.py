@@ -6,7 +6,7 @@ has; the rows are then made to sum to 1. Being one function it cannot reverse a 
 
 import numpy as np
 
-from proxcal._validation import Array, Floats, Input, Ints, check_choice, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of, check_choice
 from proxcal.base._calibrator import BaseCalibrator, as_probs
 from proxcal.base._one_vs_rest import rows_to_one
 from proxcal.base._pooling import TIES, Tally, Ties, blend, interpolated, own_share
@@ -31,11 +31,11 @@ class MultiIsotonicRegression(BaseCalibrator):
     def _fit(self, scores: Array, labels: Ints) -> None:
         self.own_share_ = own_share(check_choice("ties", self.ties, TIES), len(labels))
         positives = np.empty(len(labels))
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             probs = as_probs(scores[block], self.input)
             positives[block] = probs[np.arange(len(probs)), labels[block]]
         tally = Tally(positives)
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             tally.add(np.sort(as_probs(scores[block], self.input), axis=None))
         self.knots_ = tally.knots()
 

@@ -16,7 +16,7 @@ sample has no vote on itself, neither as a neighbour nor in b.
 import numpy as np
 
 from proxcal._held_out import assign_folds
-from proxcal._validation import Array, Floats, Input, Ints, check_number, row_blocks
+from proxcal._validation import Array, Floats, Input, Ints, blocks_of, check_number, row_blocks
 from proxcal.base._calibrator import as_logits, softmax
 from proxcal.base._neighbor import NeighborCalibrator
 from proxcal.base._softmax_rows import SoftmaxRows
@@ -89,7 +89,7 @@ class NeighborVotes(NeighborCalibrator):
 
     def _keep(self, so_far: list[References], scores: Array, labels: Ints) -> None:
         parts, expected = list(so_far), self.expected_counts_.copy()
-        for block in row_blocks(*scores.shape):
+        for block in blocks_of(scores):
             rows = softmax(as_logits(scores[block], self.input), 1 / self.temperature_)
             parts.append(References.of(labels[block], rows))
             expected += rows.sum(axis=0)

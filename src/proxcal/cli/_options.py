@@ -7,6 +7,7 @@ import typer
 from proxcal.base import BASES
 from proxcal.informed import INFORMED
 
+PREDICTIONS_HELP = "Predictions (.npz, .safetensors, .parquet, or a folder of .npy)"
 BASE_HELP = f"How scores alone are calibrated: {', '.join(BASES)}, auto."
 
 Informed = Annotated[

@@ -22,7 +22,7 @@ def audit(
     predictions: Annotated[
         Path,
         typer.Argument(
-            help="Predictions (.npz or .safetensors) with labels and features, and ids or images to show samples by."
+            help=f"{options.PREDICTIONS_HELP} with labels and features, and ids or images to show samples by."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = PAGE,

@@ -17,7 +17,7 @@ DEFAULT_SEEDS = "2020 2021 2022 2023 2024"
 
 def evaluate(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Predictions (.npz or .safetensors) with labels and features.")
+        list[Path] | None, typer.Argument(help=f"{options.PREDICTIONS_HELP} with labels and features.")
     ] = None,
     base: Annotated[
         list[str] | None,

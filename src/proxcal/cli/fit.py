@@ -16,7 +16,7 @@ from proxcal.experiments import informed_name
 
 
 def fit(
-    calibration: Annotated[Path, typer.Argument(help="Predictions (.npz or .safetensors) with labels and features.")],
+    calibration: Annotated[Path, typer.Argument(help=f"{options.PREDICTIONS_HELP} with labels and features.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the calibrator goes, e.g. model.proxcal.")],
     base: Annotated[str, typer.Option(help=options.BASE_HELP)] = "temperature",
     informed: options.Informed = None,

@@ -4,18 +4,19 @@ The neighbours do not depend on the base, so they are sought once: of the calibr
 the test samples. They also give the test samples' proximity, by which PIECE and the proximity groups are made.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from proxcal._validation import Array, Bools, Floats, Ints
+from proxcal._validation import Array, Bools, Floats, Ints, large_blocks
 from proxcal.base._calibrator import joined
 from proxcal.bundle import Predictions
 from proxcal.informed import INFORMED, Chain
 from proxcal.metrics.scores import multiclass_nll
 from proxcal.procal import ProCal
+from proxcal.proximity import Neighbors
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +63,25 @@ def run_split(
     for name, calibrator in calibrators.items():
         calibrator.proximity_ = first.proximity_
         calibrator._fit_with(calibration.scores, y, neighbors)
-        ours = calibrator._calibrated(test.scores, test_neighbors)
-        proximity = np.asarray(ours.log_proximity)
-        base = joined(calibrator.base_.blocks(test.scores, test_neighbors), test.scores.shape)
-        yield (
-            name,
-            Pair(
-                calibrator,
-                _outcome(base, base.argmax(axis=1), base.max(axis=1), y_test, proximity),
-                _outcome(ours.probs, ours.predicted, ours.confidence, y_test, proximity),
-            ),
-        )
+        yield name, Pair(calibrator, *_outcomes(calibrator, test.scores, test_neighbors, y_test))
+
+
+def _outcomes(calibrator: ProCal, scores: Array, neighbors: Neighbors, labels: Ints) -> tuple[Outcome, Outcome]:
+    """Of the base alone and with proximity, found a block of samples at a time, as rows are large."""
+    base: list[Outcome] = []
+    ours: list[Outcome] = []
+    for block in large_blocks(scores, scores.shape[1]):
+        some, near, y = scores[block], neighbors.take(block), labels[block]
+        said = calibrator._calibrated(some, near)
+        probs = joined(calibrator.base_.blocks(some, near), some.shape)
+        proximity = np.asarray(said.log_proximity)
+        base.append(_outcome(probs, probs.argmax(axis=1), probs.max(axis=1), y, proximity))
+        ours.append(_outcome(said.probs, said.predicted, said.confidence, y, proximity))
+    return _joined(base), _joined(ours)
+
+
+def _joined(parts: Sequence[Outcome]) -> Outcome:
+    return Outcome(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Outcome)))
 
 
 def _outcome(probs: Array, predicted: Ints, confidence: Floats, labels: Ints, log_proximity: Floats) -> Outcome:

@@ -9,9 +9,11 @@ found by looking into a small share of the cells.
 import importlib.util
 from typing import Any, Literal
 
+from proxcal._mapped import is_large
 from proxcal._validation import Array, check_choice, check_number
 from proxcal.proximity.exact import ExactSearch
 from proxcal.proximity.faiss_index import ENOUGH, KINDS, FaissSearch
+from proxcal.proximity.parts import PartsSearch
 from proxcal.proximity.references import References, Searcher
 from proxcal.proximity.torch_search import TorchSearch
 
@@ -39,13 +41,17 @@ def fitted_searcher(
     """Which backend it is, never "auto"; the backend, looking far enough to find the k nearest; and the share found."""
     if index == "auto":
         index = "exact"
-        if device is None and len(references.rows) >= MANY and importlib.util.find_spec("faiss"):
+        if device is None and _many_in_memory(references) and importlib.util.find_spec("faiss"):
             cells = FaissSearch("ivfflat", references, chunk_size)
             recall = cells.look_until_found(k, at_most=_WORTH)
             if recall >= ENOUGH:
                 return "ivfflat", cells, recall
     searcher = make_searcher(index, device, references, chunk_size=chunk_size, device_memory=device_memory)
     return index, searcher, searcher.tune(k)
+
+
+def _many_in_memory(references: References) -> bool:
+    return len(references.rows) >= MANY and not is_large(references.rows)
 
 
 def make_searcher(
@@ -62,4 +68,6 @@ def make_searcher(
         return FaissSearch(index, references, chunk_size, serialized)
     if device is not None:
         return TorchSearch(references, device, device_memory)
+    if is_large(references.rows):
+        return PartsSearch(references, chunk_size)
     return ExactSearch(references, chunk_size)

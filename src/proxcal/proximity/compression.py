@@ -12,7 +12,7 @@ import numpy as np
 from proxcal._validation import Array, Ints, check_choice, check_integer, row_blocks
 from proxcal.proximity._reduction import Reduction
 from proxcal.proximity.coreset import CORESETS, Coreset, choose
-from proxcal.proximity.references import References, Searcher, scale_of, scaled
+from proxcal.proximity.references import References, Searcher, largest_of, scale_of, scaled
 
 StoredAs = Literal["float16", "float32"]
 _STORED_AS: tuple[StoredAs | None, ...] = ("float16", "float32", None)
@@ -75,7 +75,7 @@ def _largest(references: References, reduction: Reduction | None) -> float:
     """A bound of what is to be stored: no component is longer than the row, moved by the mean."""
     if reduction is not None:
         return float(np.sqrt(2 * references.half_square.max()))
-    return references.factor * max(float(references.rows.max()), -float(references.rows.min()))
+    return references.factor * largest_of(references.rows)
 
 
 def _factor(largest: float) -> float:

@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from proxcal._estimator import Estimator
-from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer
+from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer, joined_rows
 from proxcal.proximity._reduction import Reduction, as_queries
 from proxcal.proximity.backends import Index, check_backend, fitted_searcher, make_searcher
 from proxcal.proximity.compression import Compression, StoredAs, with_further
 from proxcal.proximity.coreset import Coreset
-from proxcal.proximity.references import Neighbors, References, Searcher, scale_of
+from proxcal.proximity.references import Neighbors, References, Searcher, largest_of, scale_of
 
 Metric = Literal["euclidean", "cosine"]
 _LONGEST = 1e18  # squares of longer rows overflow float32
@@ -113,7 +113,7 @@ class Proximity(Estimator):
         _check_squares(features)
         if self.compression_ is not None:
             return with_further(self._references, features, self.reduction_, unit=self._unit)
-        return References.of(np.concatenate([self.references_, features]), unit=self._unit)
+        return References.of(joined_rows(self.references_, features), unit=self._unit)
 
     def compress(
         self,
@@ -269,7 +269,7 @@ def log_proximity(neighbors: Neighbors) -> Floats:
 
 
 def _check_squares(rows: Array) -> None:
-    largest = max(float(rows.max()), -float(rows.min()))
+    largest = largest_of(rows)
     if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
         raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
 

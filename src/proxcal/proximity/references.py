@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxcal._threads import even_blocks, in_threads
-from proxcal._validation import Array, Floats, Ints, row_blocks
+from proxcal._validation import Array, Floats, Ints, blocks_of, row_blocks
 
 _BUFFER = 4096  # columns
 CLOSE = 1e-4  # squared distances under this share of the squared norms are taken from differences, not from products
@@ -55,14 +55,14 @@ class References:
     def of(cls, rows: Array, *, unit: bool, factor: float = 1.0) -> "References":
         """Of rows that get unit length, or else are all multiplied by `factor`."""
         scale, center, squares = np.full(len(rows), factor), np.zeros(rows.shape[1]), np.empty(len(rows))
-        for block in row_blocks(*rows.shape):
+        for block in blocks_of(rows):
             some = in_float64(rows[block])
             squares[block] = square_norms(some)
             if unit:
                 scale[block] = _inverse_norms(squares[block])
             center += scale[block] @ some
         center /= len(rows)
-        along = np.concatenate([in_float64(rows[block]) @ center for block in row_blocks(*rows.shape)])
+        along = np.concatenate([in_float64(rows[block]) @ center for block in blocks_of(rows)])
         half_square = 0.5 * (scale**2 * squares - 2 * scale * along + center @ center)
         return cls(rows, scale, center, half_square.astype(np.float32))
 
@@ -82,9 +82,14 @@ def scale_of(rows: Array, *, unit: bool) -> Floats:
     if not unit:
         return np.ones(len(rows))
     squares = np.empty(len(rows))
-    for block in row_blocks(*rows.shape):
+    for block in blocks_of(rows):
         squares[block] = square_norms(in_float64(rows[block]))
     return _inverse_norms(squares)
+
+
+def largest_of(rows: Array) -> float:
+    """The largest absolute value."""
+    return max(max(float(rows[block].max()), -float(rows[block].min())) for block in blocks_of(rows))
 
 
 def _inverse_norms(squares: Floats) -> Floats:

@@ -19,6 +19,7 @@ from proxcal.bundle import Predictions
 
 Given = Predictions | str | PathLike[str]
 CHANNELS = (1, 3, 4)
+_READ = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +46,21 @@ class Source:
         if images is None and f"{prefix}images" in file.names:
             images = file.read(f"{prefix}images")
         images = _check_images(images, n)
-        with Path(given).open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        return cls(predictions, np.arange(n), ids, images, fspath(given), digest)
+        return cls(predictions, np.arange(n), ids, images, fspath(given), _sha256(Path(given)))
 
     def take(self, rows: Ints) -> Self:
         """The samples at `rows`; ids and images stay whole, to be looked up by the rows kept."""
         return type(self)(self.predictions.take(rows), self.rows[rows], self.ids, self.images, self.path, self.sha256)
+
+
+def _sha256(path: Path) -> str:
+    """Of a file; of a folder, of its .npy files one behind the other, by name."""
+    digest = hashlib.sha256()
+    for file in sorted(path.glob("*.npy")) if path.is_dir() else [path]:
+        with file.open("rb") as opened:
+            while some := opened.read(_READ):
+                digest.update(some)
+    return digest.hexdigest()
 
 
 def _check_images(images: ArrayLike | None, n: int) -> Array | None:
