@@ -21,6 +21,7 @@ from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
 from proxcal.cli.extract import extract
 from proxcal.cli.fit import fit
+from proxcal.cli.reproduce import reproduce
 from proxcal.cli.sweep import sweep
 
 FAILED, INTERRUPTED = 2, 130
@@ -39,6 +40,7 @@ app.command()(compress)
 app.command(cls=SeveralSeeds)(evaluate)
 app.command(cls=SeveralSeeds)(sweep)
 app.command()(audit)
+app.command()(reproduce)
 
 
 def _show_version(wanted: bool) -> None:

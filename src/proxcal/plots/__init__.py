@@ -5,8 +5,10 @@ from proxcal.plots.cumulative import CumulativeDisplay
 from proxcal.plots.density import DensityDisplay, DensityMaps
 from proxcal.plots.error_by_model import ErrorByModelDisplay
 from proxcal.plots.overfitting import OverfittingDisplay
+from proxcal.plots.pairs import PairsDisplay
 from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
 from proxcal.plots.reliability import ReliabilityCurve, ReliabilityDisplay, before_after
+from proxcal.plots.sensitivity import SensitivityDisplay
 from proxcal.plots.shift import ShiftDisplay
 
 __all__ = [
@@ -16,10 +18,12 @@ __all__ = [
     "DensityMaps",
     "ErrorByModelDisplay",
     "OverfittingDisplay",
+    "PairsDisplay",
     "ProximityCurve",
     "ProximityDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
+    "SensitivityDisplay",
     "ShiftDisplay",
     "before_after",
 ]
