@@ -11,7 +11,7 @@ import proxcal as px
 from proxcal.cli import app, main
 from proxcal.cli._terminal import show_warning
 
-COMMANDS = ("demo", "extract", "fit", "apply", "compress", "evaluate", "audit", "sweep")
+COMMANDS = ("demo", "extract", "fit", "apply", "compress", "evaluate", "audit", "sweep", "reproduce")
 
 
 @pytest.fixture

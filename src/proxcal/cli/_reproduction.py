@@ -1,6 +1,7 @@
 """What a reproduction found, laid out for 80 columns: each figure beside the paper's; and what a protocol needs."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.table import Table
@@ -29,7 +30,7 @@ def _comparison(console: Console, found: Reproduction) -> None:
         if model is not None:
             console.print(f"{model}\n")
         of_model = [row for row in rows if row.model == model]
-        console.print(fitting(console, lambda decimals, gap, rows=of_model: _pair_table(rows, decimals, gap)))
+        console.print(fitting(console, partial(_pair_table, of_model)))
         console.print()
     console.print(
         "All times 100, MCE weighted by the bins' shares; beside each the paper's, rounded (in full in the CSV). +ours:"
@@ -69,7 +70,7 @@ def _marked(value: float, better: bool, significant: bool, decimals: int) -> Tex
 
 def _shift(console: Console, found: Reproduction) -> None:
     rows = [row for row in _pairs(found) if row.metric == "piece"]
-    console.print(fitting(console, lambda decimals, gap: _reductions(rows, decimals, gap)))
+    console.print(fitting(console, partial(_reductions, rows)))
     lowered = sum(row.better == "ours" for row in rows)
     console.print(
         f"\nReduction of PIECE by ours, times 100: above 0 it is lower. It is so in {lowered} of {len(rows)}; * where"
@@ -93,9 +94,7 @@ def _sensitivity(console: Console, found: Reproduction) -> None:
     rows = _pairs(found)
     for metric in METRICS:
         of_metric = [row for row in rows if row.metric == metric]
-        console.print(
-            fitting(console, lambda decimals, gap, rows=of_metric: _by_variant(rows, metric.upper(), decimals, gap))
-        )
+        console.print(fitting(console, partial(_by_variant, of_metric)))
         console.print()
     console.print(
         "Times 100, with ours; base: without. ' marks the lowest of a column. The paper shows curves and prints no"
@@ -103,9 +102,9 @@ def _sensitivity(console: Console, found: Reproduction) -> None:
     )
 
 
-def _by_variant(rows: Sequence[PairRow], metric: str, decimals: int, gap: int) -> Table:
+def _by_variant(rows: Sequence[PairRow], decimals: int, gap: int) -> Table:
     methods = list(dict.fromkeys(row.method for row in rows))
-    shown = table(metric, *methods, gap=gap)
+    shown = table(rows[0].metric.upper(), *methods, gap=gap)
     by_place = {(row.variant, row.method): row for row in rows}
     variants = list(dict.fromkeys(row.variant for row in rows))
     lowest = {method: min(by_place[variant, method].ours for variant in variants) for method in methods}
@@ -127,8 +126,8 @@ def _times(console: Console, found: Reproduction) -> None:
         shown.add_row(row.method, f"{row.own_ms:.4f}", f"{row.deviation:.4f}", added[0], row.paper_ms or "", added[1])
     console.print(shown)
     console.print(
-        f"\nA sample's milliseconds, mean of ten runs over all test samples; {SEARCH}: the neighbour search, which is in"
-        " BIN* (Bin-Mean-Shift), DEN* (Density-Ratio) and PTSK too. The paper's figures hold the network's time, and"
+        f"\nA sample's milliseconds, mean of ten runs over all test samples; {SEARCH}: the neighbour search, which is"
+        " in BIN* (Bin-Mean-Shift), DEN* (Density-Ratio) and PTSK too. The paper's figures hold the network's time, and"
         " added % is what exceeds it with plain confidences (Conf); here that takes --network-time."
         f" {found.protocol.note.rpartition('. ')[2]}"
     )
@@ -172,14 +171,14 @@ def print_protocols(console: Console, protocols: Sequence[Protocol]) -> None:
 
 
 def print_protocol(console: Console, protocol: Protocol) -> None:
-    number = f"table {protocol.number}" if protocol.number not in ("figure", "table") else protocol.number
-    console.print(f"{protocol.name} ({number}): {protocol.title}", style="bold")
+    number = "" if protocol.number is None else f" (table {protocol.number})"
+    console.print(f"{protocol.name}{number}: {protocol.title}", style="bold")
     split = None
     if protocol.split is not None:
         split = f"{protocol.split[0]} calibrate, {protocol.split[1]} test, drawn anew for each of five seeds"
     console.print(
         facts(
-            methods=" ".join(protocol.methods) if protocol.kind not in ("overfit",) else None,
+            methods=" ".join(protocol.methods) if protocol.kind != "overfit" else None,
             splits=split,
             extras=", ".join(protocol.extras) or None,
             paper=protocol.claim,

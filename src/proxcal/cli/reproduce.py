@@ -33,9 +33,7 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="Say what each table, or this one, needs, and stop.")] = False,
     scaled: Annotated[
         bool,
-        typer.Option(
-            "--scaled", help="Take fewer samples than the paper's; the title says that it is not its protocol."
-        ),
+        typer.Option("--scaled", help="Take fewer samples than the paper's; the title then says so."),
     ] = False,
     own_settings: Annotated[
         bool, typer.Option("--own-settings", help="proxcal's own settings in place of the paper's; the title says so.")

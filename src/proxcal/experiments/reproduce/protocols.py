@@ -54,7 +54,7 @@ class Protocol:
     taken as they are. `claim` is what the paper says of the outcome; a p-value under `level` earns a star."""
 
     name: str
-    number: str
+    number: str | None
     kind: Kind
     title: str
     claim: str
@@ -188,7 +188,7 @@ _ALL = (
     ),
     Protocol(
         "imagenet-c",
-        "figure",
+        None,
         "shift",
         "ImageNet-C: reduction of PIECE under corruptions",
         "ours consistently lowers PIECE under distribution shift",
@@ -212,7 +212,7 @@ _ALL = (
     ),
     Protocol(
         "hyper-k",
-        "figure",
+        None,
         "neighbors",
         "Sensitivity to the number of neighbours K, ResNet50 on ImageNet",
         "a V: errors fall from K = 1 on, K = 10 is enough, and they rise from K > 50 on; 10 to 50 is best",
@@ -223,7 +223,7 @@ _ALL = (
     ),
     Protocol(
         "distance",
-        "figure",
+        None,
         "distance",
         "Sensitivity to the distance: L2, cosine, IVFFlat, IVFPQ, ResNet50 on ImageNet",
         "the differences are small; IVFFlat has slightly smaller errors",
@@ -235,7 +235,7 @@ _ALL = (
     ),
     Protocol(
         "inference-time",
-        "table",
+        None,
         "time",
         "Inference time a sample, ViT-B/16 on ImageNet",
         "Bin-Mean-Shift adds 1.17 %, Density-Ratio 12.3 % to the network's time",
@@ -249,7 +249,7 @@ _ALL = (
     ),
     Protocol(
         "overfit",
-        "figure",
+        None,
         "overfit",
         "Training against held-out accuracy by proximity, on ImageNet",
         "the accuracies differ by 31.67 points at low proximity, by 0.6 at high",
@@ -271,7 +271,8 @@ PROTOCOLS = {protocol.name: protocol for protocol in _ALL}
 
 def find_protocol(table: str) -> Protocol:
     """By its name, or by its number among the paper's tables of calibration errors."""
-    by_number = {protocol.number: protocol for protocol in _ALL if protocol.number not in ("figure", "table")}
+    numbered = (protocol for protocol in PROTOCOLS.values() if protocol.number is not None)
+    by_number = {protocol.number: protocol for protocol in numbered}
     if table in by_number:
         return by_number[table]
     return PROTOCOLS[check_choice("TABLE", table, tuple(PROTOCOLS))]

@@ -110,10 +110,12 @@ def reproduce(
     progress : called before each part with the number done, the number in all, and what comes.
     """
     protocol = find_protocol(table)
-    folder = None if output is None else _folder(Path(output), protocol, overwrite)
+    folder = None if output is None else _checked(Path(output), protocol, overwrite)
     if network_ms is not None:
         network_ms = check_number("network_ms", network_ms, above=0)
     inputs = read_inputs(protocol, files, scaled=scaled)
+    if folder is not None:
+        folder.mkdir(exist_ok=True)
     deviations = (*inputs.deviations, *([OWN_SETTINGS] if own_settings else []))
     parts = Parts(None)
     if folder is not None and protocol.kind in PAIRS:
@@ -135,13 +137,13 @@ def _found(run: Run, deviations: tuple[str, ...], network_ms: float | None) -> R
     return Reproduction(run.protocol, deviations, *PAIRS[run.protocol.kind](run))
 
 
-def _folder(folder: Path, protocol: Protocol, overwrite: bool) -> Path:
-    """Before any work: the folder, made if it is missing, takes the results."""
-    if not folder.parent.is_dir():
-        raise ValueError(f"{folder} cannot be made: there is no folder {folder.parent}; create it first")
-    folder.mkdir(exist_ok=True)
-    for suffix in SUFFIXES:
-        check_writable(folder / f"{protocol.name}{suffix}", overwrite)
+def _checked(folder: Path, protocol: Protocol, overwrite: bool) -> Path:
+    """Before any work: the folder takes the results, or can be made."""
+    if not folder.is_dir():
+        check_writable(folder)
+    else:
+        for suffix in SUFFIXES:
+            check_writable(folder / f"{protocol.name}{suffix}", overwrite)
     return folder
 
 

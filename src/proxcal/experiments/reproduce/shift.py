@@ -6,6 +6,7 @@ place where both files have the same labels in the same order.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
