@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -127,9 +128,8 @@ def _times(console: Console, found: Reproduction) -> None:
     console.print(shown)
     console.print(
         f"\nA sample's milliseconds, mean of ten runs over all test samples; {SEARCH}: the neighbour search, which is"
-        " in BIN* (Bin-Mean-Shift), DEN* (Density-Ratio) and PTSK too. The paper's figures hold the network's time, and"
-        " added % is what exceeds it with plain confidences (Conf); here that takes --network-time."
-        f" {found.protocol.note.rpartition('. ')[2]}"
+        " in BIN* (Bin-Mean-Shift), DEN* (Density-Ratio) and PTSK too. The paper's figures hold the network's time;"
+        f" added %: what exceeds it with plain confidences (Conf). {found.protocol.note}"
     )
 
 
@@ -187,5 +187,6 @@ def print_protocol(console: Console, protocol: Protocol) -> None:
     )
     for need in protocol.needs:
         several = ", one file or more" if need.several else ""
-        console.print(f"  {need.role.upper()}: {need.n_samples} samples or more{several}: {need.what}")
+        what = f"{need.role.upper()}: {need.n_samples} samples or more{several}: {need.what}"
+        console.print(Padding(what, (0, 0, 0, 2)))
         console.print(f"    {need.command}", soft_wrap=True)

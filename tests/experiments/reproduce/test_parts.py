@@ -27,6 +27,6 @@ def test_overwriting_starts_anew(tmp_path):
 
 
 def test_without_a_folder_nothing_is_kept():
-    parts = Parts(None)
+    parts = Parts(None, {})
     assert parts.keep("one", VALUES) == VALUES
     assert parts.done("one") is None

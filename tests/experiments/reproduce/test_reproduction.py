@@ -208,6 +208,18 @@ def test_what_is_there_is_kept_before_any_work(make_file, tmp_path):
         reproduce("hyper-k", [make_file("val")], scaled=True, output=tmp_path)
 
 
+def test_a_run_that_was_stopped_while_it_wrote_writes_again(make_file, tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("proxcal.experiments.reproduce.pictures.picture", stop)
+        reproduce("imagenet-c", [make_file("clean"), make_file("noise-1", seed=1)], scaled=True, output=tmp_path)
+    files = [tmp_path / "clean.npz", tmp_path / "noise-1.npz"]
+    found = reproduce("imagenet-c", files, scaled=True, output=tmp_path)
+    assert all(path.is_file() for path in found.paths(tmp_path))
+
+
 def test_a_run_that_was_stopped_resumes_with_what_is_missing(make_file, tmp_path, monkeypatch):
     files = [make_file("clean"), make_file("noise-1", seed=1), make_file("blur-1", seed=2)]
     whole = reproduce("imagenet-c", files, scaled=True)

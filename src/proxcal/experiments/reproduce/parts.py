@@ -8,11 +8,11 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from proxcal._files import atomic_write
+from proxcal.experiments.evaluation import Method as Side
 
-Side = Literal["base", "ours"]
 PLAN = "plan.json"
 
 
@@ -33,11 +33,10 @@ class Value(NamedTuple):
 class Parts:
     """`plan` says what they are parts of. Without a folder nothing is kept."""
 
-    def __init__(self, folder: Path | None, plan: Mapping[str, Any] | None = None, *, overwrite: bool = False) -> None:
+    def __init__(self, folder: Path | None, plan: Mapping[str, Any], *, overwrite: bool = False) -> None:
         self.folder = folder
         if folder is None:
             return
-        plan = dict(plan or {})
         if overwrite:
             self.clear()
         before = json.loads((folder / PLAN).read_text(encoding="utf-8")) if (folder / PLAN).is_file() else plan

@@ -7,9 +7,9 @@ decimals say how exact they are meant to be.
 import csv
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Side = Literal["base", "ours"]
+from proxcal.experiments.evaluation import Method as Side
 
 
 class PrintedPair(NamedTuple):

@@ -110,20 +110,22 @@ def reproduce(
     progress : called before each part with the number done, the number in all, and what comes.
     """
     protocol = find_protocol(table)
-    folder = None if output is None else _checked(Path(output), protocol, overwrite)
     if network_ms is not None:
         network_ms = check_number("network_ms", network_ms, above=0)
+    folder = None if output is None else Path(output)
+    unfinished = None if folder is None or protocol.kind not in PAIRS else folder / f"{protocol.name}.parts"
+    replace = overwrite or (unfinished is not None and unfinished.is_dir())  # a run that was stopped while it wrote
+    if folder is not None:
+        _check_folder(folder, protocol, replace)
     inputs = read_inputs(protocol, files, scaled=scaled)
     if folder is not None:
         folder.mkdir(exist_ok=True)
+    plan = {"proxcal": version("proxcal"), "own settings": own_settings, **inputs.fingerprints}
+    parts = Parts(unfinished, plan, overwrite=overwrite)
     deviations = (*inputs.deviations, *([OWN_SETTINGS] if own_settings else []))
-    parts = Parts(None)
-    if folder is not None and protocol.kind in PAIRS:
-        plan = {"proxcal": version("proxcal"), "own settings": own_settings, **inputs.fingerprints}
-        parts = Parts(folder / f"{protocol.name}.parts", plan, overwrite=overwrite)
     found = _found(Run(protocol, inputs, own_settings, parts, progress or _silent), deviations, network_ms)
     if folder is not None:
-        found.write(folder, overwrite=overwrite)
+        found.write(folder, overwrite=replace)
         parts.clear()
     return found
 
@@ -137,14 +139,13 @@ def _found(run: Run, deviations: tuple[str, ...], network_ms: float | None) -> R
     return Reproduction(run.protocol, deviations, *PAIRS[run.protocol.kind](run))
 
 
-def _checked(folder: Path, protocol: Protocol, overwrite: bool) -> Path:
+def _check_folder(folder: Path, protocol: Protocol, overwrite: bool) -> None:
     """Before any work: the folder takes the results, or can be made."""
-    if not folder.is_dir():
-        check_writable(folder)
-    else:
+    if folder.is_dir():
         for suffix in SUFFIXES:
             check_writable(folder / f"{protocol.name}{suffix}", overwrite)
-    return folder
+    else:
+        check_writable(folder)
 
 
 def _write_csv(path: Path, rows: Sequence[Any], overwrite: bool) -> None:

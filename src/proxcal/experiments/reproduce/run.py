@@ -9,11 +9,12 @@ import numpy as np
 
 from proxcal._validation import Input
 from proxcal.experiments._setup import make_calibrators
-from proxcal.experiments.evaluate import Progress
-from proxcal.experiments.measures import LARGER_IS_BETTER, measure
+from proxcal.experiments.evaluate import Progress, better_of
+from proxcal.experiments.evaluation import Method as Side
+from proxcal.experiments.measures import measure
 from proxcal.experiments.paired import over_splits
 from proxcal.experiments.reproduce.inputs import Inputs
-from proxcal.experiments.reproduce.parts import Parts, Side, Value
+from proxcal.experiments.reproduce.parts import Parts, Value
 from proxcal.experiments.reproduce.printed import PrintedPair
 from proxcal.experiments.reproduce.protocols import METHODS, Protocol
 from proxcal.experiments.split import Pair
@@ -87,7 +88,7 @@ def pair_rows(
     for (model, variant, method, metric), sides in grouped.items():
         base, ours = (np.array([value.value for value in sides[side]]) for side in ("base", "ours"))
         p_value = over_splits(ours - base, n_test / n_calibration) if len(base) > 1 else sides["ours"][0].p_value
-        better = _better(metric, float(base.mean()), float(ours.mean()))
+        better = better_of(metric, float(base.mean()), float(ours.mean()))
         row = PairRow(
             model,
             variant,
@@ -102,9 +103,3 @@ def pair_rows(
         beside = printed.get((model, method, metric))
         rows.append(row if beside is None else row._replace(**{f"paper_{k}": v for k, v in beside._asdict().items()}))
     return rows
-
-
-def _better(metric: str, base: float, ours: float) -> Side | None:
-    if base == ours:
-        return None
-    return "ours" if (ours > base) == (metric in LARGER_IS_BETTER) else "base"
