@@ -212,10 +212,11 @@ def test_a_run_that_was_stopped_while_it_wrote_writes_again(make_file, tmp_path,
     def stop(*_):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    files = [make_file("clean"), make_file("noise-1", seed=1)]
+    with monkeypatch.context() as patched:
         patched.setattr("proxcal.experiments.reproduce.pictures.picture", stop)
-        reproduce("imagenet-c", [make_file("clean"), make_file("noise-1", seed=1)], scaled=True, output=tmp_path)
-    files = [tmp_path / "clean.npz", tmp_path / "noise-1.npz"]
+        with pytest.raises(KeyboardInterrupt):
+            reproduce("imagenet-c", files, scaled=True, output=tmp_path)
     found = reproduce("imagenet-c", files, scaled=True, output=tmp_path)
     assert all(path.is_file() for path in found.paths(tmp_path))
 
