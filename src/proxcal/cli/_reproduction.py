@@ -175,7 +175,8 @@ def print_protocol(console: Console, protocol: Protocol) -> None:
     console.print(f"{protocol.name}{number}: {protocol.title}", style="bold")
     split = None
     if protocol.split is not None:
-        split = f"{protocol.split[0]} calibrate, {protocol.split[1]} test, drawn anew for each of five seeds"
+        seeds = "by the first seed" if protocol.kind == "time" else "anew for each of five seeds"
+        split = f"{protocol.split[0]} calibrate, {protocol.split[1]} test, drawn {seeds}"
     console.print(
         facts(
             methods=" ".join(protocol.methods) if protocol.kind != "overfit" else None,

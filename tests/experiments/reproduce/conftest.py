@@ -5,7 +5,7 @@ import pytest
 
 from proxcal.bundle import Predictions
 from proxcal.experiments.reproduce import PROTOCOLS
-from proxcal.experiments.reproduce.protocols import FEW_BINS
+from proxcal.experiments.reproduce.protocols import STUDIED
 
 
 def simulated(n, seed, shift=0.0):
@@ -32,7 +32,7 @@ def make_file(tmp_path):
 def quick(monkeypatch):
     """Two methods in place of six where the paper's print does not name them."""
     for name, protocol in PROTOCOLS.items():
-        if protocol.given_methods == FEW_BINS:
+        if protocol.given_methods == STUDIED:
             monkeypatch.setitem(PROTOCOLS, name, replace(protocol, given_methods=("Conf", "MIR")))
 
 

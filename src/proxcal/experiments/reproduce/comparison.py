@@ -32,7 +32,7 @@ def compare(run: Run) -> tuple[list[PairRow], list[Value]]:
 def _models(run: Run) -> dict[str | None, Predictions]:
     """Each network's hold-out or calibration samples, by the paper's name for it where the table is about several."""
     first = run.inputs.by_role[run.protocol.needs[0].role]
-    networks = {model for model, _, _ in printed_pairs(run.protocol.name) if model is not None}
+    networks = list(dict.fromkeys(model for model, _, _ in printed_pairs(run.protocol.name) if model is not None))
     if not networks:
         (only,) = first.values()
         return {None: only}

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from proxcal._validation import Bools
 from proxcal.bias import overfitting_by_proximity
 from proxcal.bias.overfitting import OverfittingByProximity
 from proxcal.bundle import Predictions
@@ -42,17 +43,21 @@ def measure_overfitting(run: Run) -> tuple[list[GroupRow], OverfittingByProximit
     return [_row(found, group) for group in range(N_GROUPS)], found
 
 
-def _correct(predictions: Predictions) -> np.ndarray:
-    return np.asarray(predictions.scores.argmax(axis=1) == predictions.labels)
+def _correct(predictions: Predictions) -> Bools:
+    correct: Bools = predictions.scores.argmax(axis=1) == predictions.labels
+    return correct
 
 
 def _row(found: OverfittingByProximity, group: int) -> GroupRow:
     ends = {0: "lowest", N_GROUPS - 1: "highest"}
-    points = (found.train_accuracy, found.accuracy, found.gap, found.gap_low, found.gap_high)
     return GroupRow(
-        1 + group,
-        int(found.train_count[group]),
-        int(found.count[group]),
-        *(100 * float(values[group]) for values in points),
-        printed_gaps().get(ends.get(group, "")),
+        group=1 + group,
+        n_train=int(found.train_count[group]),
+        n_held_out=int(found.count[group]),
+        train_accuracy=100 * float(found.train_accuracy[group]),
+        held_out_accuracy=100 * float(found.accuracy[group]),
+        gap=100 * float(found.gap[group]),
+        gap_low=100 * float(found.gap_low[group]),
+        gap_high=100 * float(found.gap_high[group]),
+        paper_gap=printed_gaps().get(ends.get(group, "")),
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from proxcal._validation import Input
+from proxcal._validation import Floats, Input
 from proxcal.experiments.evaluate import SEEDS
 from proxcal.experiments.reproduce.inputs import random_split
 from proxcal.experiments.reproduce.printed import printed_times
@@ -82,7 +82,7 @@ def _calibrators(own_settings: bool, input: Input) -> dict[str, ProCal]:
     return alone | {method: make(base=METHODS[PLAIN], informed=of, **kept) for method, of in informed.items()}
 
 
-def _row(method: str, own: Any, plain: float, network_ms: float | None) -> TimeRow:
+def _row(method: str, own: Floats, plain: float, network_ms: float | None) -> TimeRow:
     mean, printed = float(own.mean()), printed_times()
     extra = mean if method == SEARCH else mean - plain
     added = None if network_ms is None else 100 * extra / (network_ms + plain)
