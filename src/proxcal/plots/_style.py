@@ -55,13 +55,13 @@ def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return Figure(figsize=figsize, layout="constrained").add_subplot() if ax is None else ax
 
 
-def panels(n: int, *, width: float, height: float, n_columns: int) -> list[Axes]:
-    """So many axes of a new figure, row by row; what would fill up the last row is left out."""
+def panels(n: int, *, width: float, height: float, n_columns: int) -> tuple[Figure, list[Axes]]:
+    """A new figure and so many axes in it, row by row; what would fill up the last row is left out."""
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(-(-n // n_columns), min(n, n_columns), squeeze=False).ravel()
     for ax in axes[n:]:
         ax.remove()
-    return list(axes[:n])
+    return figure, list(axes[:n])
 
 
 def legend_of_figure(figure: Figure, entries: Mapping[str, Any], title: str = "") -> None:

@@ -44,7 +44,7 @@ class PairsDisplay:
         labels = list(dict.fromkeys(_label(record) for record in self.records))
         metrics = list(dict.fromkeys(record["metric"] for record in self.records))
         height = HEIGHT_OF_REST + ROW_HEIGHT * len(labels)
-        axes = panels(len(metrics), width=WIDTH, height=height, n_columns=len(metrics))
+        figure, axes = panels(len(metrics), width=WIDTH, height=height, n_columns=len(metrics))
         for panel, metric in zip(axes, metrics, strict=True):
             of_metric = {_label(record): record for record in self.records if record["metric"] == metric}
             _draw(panel, [of_metric.get(label, {}) for label in labels], self.beside)
@@ -53,9 +53,9 @@ class PairsDisplay:
             panel.grid(axis="x", color="0.9", linewidth=0.8)
             panel.set_axisbelow(True)
         uncluttered(*axes)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        self.figure_.suptitle(self.name or "", fontsize="medium")
-        legend_of_figure(self.figure_, legend_entries(axes[0]))
+        self.axes_, self.figure_ = axes, figure
+        figure.suptitle(self.name or "", fontsize="medium")
+        legend_of_figure(figure, legend_entries(axes[0]))
         return self
 
 

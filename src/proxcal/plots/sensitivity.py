@@ -44,7 +44,7 @@ class SensitivityDisplay:
             list(dict.fromkeys(record[name] for record in self.records)) for name in ("variant", "method", "metric")
         )
         n_rows = -(-len(metrics) // N_COLUMNS)
-        axes = panels(len(metrics), width=WIDTH, height=1 + PANEL_HEIGHT * n_rows, n_columns=N_COLUMNS)
+        figure, axes = panels(len(metrics), width=WIDTH, height=1 + PANEL_HEIGHT * n_rows, n_columns=N_COLUMNS)
         looks = dict(zip(methods, styles(len(methods)), strict=True))
         for panel, metric in zip(axes, metrics, strict=True):
             for method, look in looks.items():
@@ -55,9 +55,9 @@ class SensitivityDisplay:
         for panel in axes[-N_COLUMNS:]:
             panel.set_xlabel(self.setting)
         uncluttered(*axes)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        self.figure_.suptitle(self.name or "", fontsize="medium")
-        legend_of_figure(self.figure_, legend_entries(axes[0]), "Solid: with proximity; dashed: the base alone")
+        self.axes_, self.figure_ = axes, figure
+        figure.suptitle(self.name or "", fontsize="medium")
+        legend_of_figure(figure, legend_entries(axes[0]), "Solid: with proximity; dashed: the base alone")
         return self
 
 

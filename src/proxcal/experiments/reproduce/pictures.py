@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.figure import Figure
-
 from proxcal.experiments.reproduce.protocols import METRICS
 from proxcal.plots import OverfittingDisplay, PairsDisplay, SensitivityDisplay, ShiftDisplay
 
@@ -13,8 +11,8 @@ if TYPE_CHECKING:
 SETTINGS = {"neighbors": "Number of neighbours K", "distance": "Distance"}
 
 
-def picture(found: "Reproduction") -> Figure | None:
-    """None of times, which are a table."""
+def picture(found: "Reproduction") -> Any:
+    """Its figure; None of times, which are a table."""
     kind, records = found.protocol.kind, _records(found)
     if kind == "comparison":
         return PairsDisplay.from_results(records, beside="in the paper").figure_

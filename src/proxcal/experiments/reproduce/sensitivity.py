@@ -55,10 +55,10 @@ def _with_neighbors(run: Run, split: Split) -> Sequence[Value]:
     ruler: Floats | None = None
     for name, pair in run_split(split.calibration, split.test, calibrators):
         ruler = pair.ours.log_proximity if ruler is None else ruler
-        method, k = variants[name]
-        by_variant[k, method] = values_of(_measured_by(ruler, pair), None, split.seed, k, method, {})
-    in_order = sorted(by_variant, key=lambda variant: int(variant[0]))
-    return [value for variant in in_order for value in by_variant[variant]]
+        method, variant = variants[name]
+        by_variant[variant, method] = values_of(_measured_by(ruler, pair), None, split.seed, variant, method, {})
+    in_order = sorted(by_variant, key=lambda place: int(place[0]))
+    return [value for place in in_order for value in by_variant[place]]
 
 
 def _with_distances(run: Run, split: Split) -> Sequence[Value]:

@@ -66,7 +66,7 @@ class _Fitted:
     def _tested(self, test: Predictions) -> Ints:
         """As many as of the clean file would be, or all there are; none whose image calibrates."""
         testing = self._drawn[1]
-        if len(test) == len(self.clean) and np.array_equal(test.labels, self.clean.labels):
+        if len(test) == len(self.clean) and np.array_equal(np.asarray(test.labels), np.asarray(self.clean.labels)):
             return testing
         return np.sort(np.random.default_rng(self.seed).permutation(len(test))[: len(testing)])
 
