@@ -109,3 +109,14 @@ def test_each_further_bin_mean_shift_leaves_brier_no_higher_beyond_noise(populat
             rises[kind].append(np.diff(briers))
     assert np.all(np.mean(rises["biased"], axis=0) <= np.mean(rises["calibrated"], axis=0).clip(0) + 1e-4)
     assert np.sum(np.mean(rises["biased"], axis=0)) < -0.003
+
+
+def test_brier_of_two_classes_is_that_of_being_right(population):
+    """The theorem's first step: it speaks of class 1's probability h_c, h where class 1 is predicted and 1 - h where
+    class 0 is, and of the label; all above is of h, and of being right."""
+    predicted = np.random.default_rng(0).integers(2, size=len(population.confidence)).astype(bool)
+    label = predicted == population.correct
+    fitted = Drawn(8_000, seed=1).fit(px.BinMeanShift(shrinkage=1.0))
+    for h in (population.confidence, fitted.predict(population.confidence, population.proximity)):
+        of_class_1 = np.where(predicted, h, 1 - h)
+        assert np.mean((of_class_1 - label) ** 2) == pytest.approx(px.brier(h, population.correct))

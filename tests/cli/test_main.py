@@ -11,7 +11,19 @@ import proxcal as px
 from proxcal.cli import app, main
 from proxcal.cli._terminal import show_warning
 
-COMMANDS = ("demo", "extract", "fit", "apply", "compress", "evaluate", "audit", "sweep", "monitor")
+COMMANDS = (
+    "demo",
+    "extract",
+    "fit",
+    "apply",
+    "compress",
+    "evaluate",
+    "audit",
+    "sweep",
+    "monitor",
+    "reproduce",
+    "bench",
+)
 WITHOUT_OUTPUT = ("monitor",)
 
 

@@ -23,6 +23,7 @@ from proxcal.cli.evaluate import evaluate
 from proxcal.cli.extract import extract
 from proxcal.cli.fit import fit
 from proxcal.cli.monitor import monitor
+from proxcal.cli.reproduce import reproduce
 from proxcal.cli.sweep import sweep
 
 FAILED, INTERRUPTED = 2, 130
@@ -43,6 +44,7 @@ app.command(cls=SeveralSeeds)(sweep)
 app.command()(audit)
 app.command()(monitor)
 app.command()(bench)
+app.command()(reproduce)
 
 
 def _show_version(wanted: bool) -> None:

@@ -154,11 +154,11 @@ class _Tally:
             p_value = over_replicates(float(differences[0]), replicates)
         base_value, ours_value = values.mean(axis=0)
         return Comparison(
-            name, base, metric, float(base_value), float(ours_value), _better(metric, base_value, ours_value), p_value
+            name, base, metric, float(base_value), float(ours_value), better_of(metric, base_value, ours_value), p_value
         )
 
 
-def _better(metric: str, base: float, ours: float) -> Method | None:
+def better_of(metric: str, base: float, ours: float) -> Method | None:
     if base == ours:
         return None
     return "ours" if (ours > base) == (metric in LARGER_IS_BETTER) else "base"

@@ -16,7 +16,7 @@ from proxcal.bundle import Predictions
 from proxcal.informed import INFORMED, Chain
 from proxcal.metrics.scores import multiclass_nll
 from proxcal.procal import ProCal
-from proxcal.proximity import Neighbors
+from proxcal.proximity import Neighbors, Proximity
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +52,33 @@ def informed_name(calibrator: ProCal) -> str:
 def run_split(
     calibration: Predictions, test: Predictions, calibrators: Mapping[str, ProCal]
 ) -> Iterator[tuple[str, Pair]]:
-    """For each calibrator, all of one proximity and not yet fitted, its name and what it and its base say; both
-    predictions have labels and features."""
-    _check_alike(calibration, test)
-    y, y_test = np.asarray(calibration.labels), np.asarray(test.labels)
-    first = next(iter(calibrators.values()))
-    k = max(first.n_neighbors, *(calibrator._n_searched() for calibrator in calibrators.values()))
-    neighbors = first._neighbors_of_references(np.asarray(calibration.features), k)
-    test_neighbors = first.proximity_.neighbors(np.asarray(test.features), k=neighbors.indices.shape[1])
+    """For each calibrator, not yet fitted, its name and what it and its base say; all are of one proximity, but for
+    the number of neighbours. Both predictions have labels and features."""
+    check_alike(calibration, test)
+    search, neighbors = search_for(calibrators, calibration)
+    test_neighbors = search.neighbors(np.asarray(test.features), k=neighbors.indices.shape[1])
     for name, calibrator in calibrators.items():
-        calibrator.proximity_ = first.proximity_
-        calibrator._fit_with(calibration.scores, y, neighbors)
-        yield name, Pair(calibrator, *_outcomes(calibrator, test.scores, test_neighbors, y_test))
+        fit_found(calibrator, calibration, search, neighbors)
+        yield name, pair_of(calibrator, test, test_neighbors)
+
+
+def search_for(calibrators: Mapping[str, ProCal], calibration: Predictions) -> tuple[Proximity, Neighbors]:
+    """The search among the calibration samples, and as many neighbours of each as any of the calibrators asks for."""
+    first = next(iter(calibrators.values()))
+    k = max(max(each.n_neighbors, each._n_searched()) for each in calibrators.values())
+    neighbors = first._neighbors_of_references(np.asarray(calibration.features), k)
+    return first.proximity_, neighbors
+
+
+def fit_found(calibrator: ProCal, calibration: Predictions, search: Proximity, neighbors: Neighbors) -> None:
+    """Fit where the neighbours have been found."""
+    calibrator.proximity_ = search
+    calibrator._fit_with(calibration.scores, np.asarray(calibration.labels), neighbors)
+
+
+def pair_of(calibrator: ProCal, test: Predictions, neighbors: Neighbors) -> Pair:
+    """What a fitted calibrator and its base say of test samples, whose neighbours have been found."""
+    return Pair(calibrator, *_outcomes(calibrator, test.scores, neighbors, np.asarray(test.labels)))
 
 
 def _outcomes(calibrator: ProCal, scores: Array, neighbors: Neighbors, labels: Ints) -> tuple[Outcome, Outcome]:
@@ -89,7 +104,7 @@ def _outcome(probs: Array, predicted: Ints, confidence: Floats, labels: Ints, lo
     return Outcome(predicted, confidence, predicted == labels, log_proximity, losses)
 
 
-def _check_alike(calibration: Predictions, test: Predictions) -> None:
+def check_alike(calibration: Predictions, test: Predictions) -> None:
     if calibration.input != test.input:
         raise ValueError(f"test has {test.input}; calibration has {calibration.input}: give the same kind in both")
     if calibration.n_classes != test.n_classes:

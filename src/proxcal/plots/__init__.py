@@ -6,8 +6,10 @@ from proxcal.plots.density import DensityDisplay, DensityMaps
 from proxcal.plots.error_by_model import ErrorByModelDisplay
 from proxcal.plots.growth import GrowthDisplay, GrowthPoint
 from proxcal.plots.overfitting import OverfittingDisplay
+from proxcal.plots.pairs import PairsDisplay
 from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
 from proxcal.plots.reliability import ReliabilityCurve, ReliabilityDisplay, before_after
+from proxcal.plots.sensitivity import SensitivityDisplay
 from proxcal.plots.shift import ShiftDisplay
 
 __all__ = [
@@ -19,10 +21,12 @@ __all__ = [
     "GrowthDisplay",
     "GrowthPoint",
     "OverfittingDisplay",
+    "PairsDisplay",
     "ProximityCurve",
     "ProximityDisplay",
     "ReliabilityCurve",
     "ReliabilityDisplay",
+    "SensitivityDisplay",
     "ShiftDisplay",
     "before_after",
 ]

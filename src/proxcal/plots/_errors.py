@@ -28,6 +28,7 @@ METRICS = {
     "smooth_ece": "Smooth calibration error",
     "classwise_ece": "Class-wise calibration error",
 }
+SHORT = {"ece": "ECE", "ace": "ACE", "mce": "MCE", "piece": "PIECE"}
 FLOOR: Style = {
     "color": "black",
     "marker": "|",

@@ -55,6 +55,29 @@ def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return Figure(figsize=figsize, layout="constrained").add_subplot() if ax is None else ax
 
 
+def panels(n: int, *, width: float, height: float, n_columns: int) -> tuple[Figure, list[Axes]]:
+    """A new figure and so many axes in it, row by row; what would fill up the last row is left out."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(-(-n // n_columns), min(n, n_columns), squeeze=False).ravel()
+    for ax in axes[n:]:
+        ax.remove()
+    return figure, list(axes[:n])
+
+
+def legend_of_figure(figure: Figure, entries: Mapping[str, Any], title: str = "") -> None:
+    """Below all panels, in one line."""
+    figure.legend(
+        entries.values(),
+        entries.keys(),
+        loc="outside lower center",
+        ncols=len(entries),
+        frameon=False,
+        fontsize="small",
+        title=title or None,
+        title_fontsize="small",
+    )
+
+
 def draw_accuracy(ax: Axes, x: Floats, accuracy: Floats, count: Ints, **style: Any) -> None:
     """A line through the points of enough samples, each with its Wilson interval."""
     _draw_points(ax, count >= FEW, x, accuracy, count, **style)
