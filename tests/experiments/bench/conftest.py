@@ -1,12 +1,19 @@
 import numpy as np
 import pytest
 
+from proxcal.experiments.bench import contest
 from proxcal.experiments.bench.contest import Contest
-from proxcal.experiments.bench.measuring import Sample
+from proxcal.experiments.bench.measuring import Rates, Sample
 from proxcal.experiments.bench.result import BenchResult
 from proxcal.experiments.bench.stage import Contestant, Stage
 from proxcal.experiments.bench.stages import Size
 from proxcal.experiments.bench.workload import Workload
+
+
+@pytest.fixture(autouse=True)
+def rates(monkeypatch):
+    """Known at once, where they are only passed on."""
+    monkeypatch.setattr(contest, "machine_rates", lambda: Rates(100.0, 10.0))
 
 
 @pytest.fixture
@@ -49,11 +56,11 @@ def result():
     def taken(wall, peak):
         return [Sample(wall, 2 * wall, peak), Sample(1.1 * wall, 2 * wall, peak), Sample(0.9 * wall, 2 * wall, peak)]
 
-    contest = Contest(
+    found = Contest(
         {"proxcal": taken(1.0, 10_000_000), "statsmodels": taken(4.0, 5_000_000)},
         ["proxcal"],
         {"proxcal": {"statsmodels": 1e-9}},
-        [(100.0, 10.0), (90.0, 11.0), (110.0, 12.0)],
+        [[100.0, 10.0], [90.0, 11.0], [110.0, 12.0]],
         {"faiss": "not installed: pip install faiss-cpu"},
     )
     machine = {
@@ -66,4 +73,4 @@ def result():
         "environment": {},
     }
     settings = {"size": "tiny", "n": 40, "n_columns": 8, "n_classes": 4, "repeats": 3}
-    return BenchResult(settings, machine, {"density-ratio": contest})
+    return BenchResult(settings, machine, {"density-ratio": found})

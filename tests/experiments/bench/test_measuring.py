@@ -18,7 +18,7 @@ def test_memory_is_that_of_arrays_dropped_within_the_call():
         return np.ones(MEGABYTE)
 
     sample, _ = measured(work)
-    assert 40 * MEGABYTE <= sample.peak <= 50 * MEGABYTE
+    assert 39 * MEGABYTE < sample.peak < 50 * MEGABYTE  # the system counts in batches of pages
 
 
 @on_linux

@@ -26,12 +26,12 @@ Move = Callable[[str], None]
 @dataclass(frozen=True)
 class Contest:
     """Every sample of each contestant by name, ours first; `differences` holds, by ours and by peer, the largest
-    between their answers; `left_out` says why."""
+    between their answers; `rates` are the machine's in each round, as `Rates` names them; `left_out` says why."""
 
     samples: dict[str, list[Sample]]
     ours: list[str]
     differences: dict[str, dict[str, float]]
-    rates: list[tuple[float, float]]
+    rates: list[list[float]]
     left_out: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def run_contest(stage: Stage, workload: Workload, repeats: int, move: Move) -> C
             samples[contestant.name].append(sample)
             if answer is not None:
                 answers[contestant.name] = answer
-        rates.append(tuple(machine_rates()))
+        rates.append(list(machine_rates()))
     ours = [contestant.name for contestant in stage.ours]
     return Contest(samples, ours, _differences(ours, answers), rates, left_out)
 
