@@ -1,9 +1,9 @@
 """Quality on real networks and data: half of each set calibrates, the other half tests.
 
-    python benchmarks/quality.py DATA_FOLDER [--bases | --votes] [--json FILE]
+    python benchmarks/quality.py DATA_FOLDER [--bases [--only BASE ...] | --votes] [--seeds 3] [--json FILE]
 
 DATA_FOLDER holds predictions files (`.npz` with logits, features, labels) that no setting of proxcal was tuned to one
-by one; every number is a mean over files and seeds 2020 to 2022, and "worst" is the worst file's mean over seeds.
+by one; every number is a mean over files and seeds (2020, 2021, ...), and "worst" is the worst file's mean over seeds.
 Errors are ×10⁻². Changes of "X + ours" are against X, those of all others against the first line; "changed" counts
 predictions other than the model's, "here" those other than that line's. `--bases` shows every base alone and with the
 default informed step instead of the variants of the default; `--votes` shows neighbour votes, which may change
@@ -23,7 +23,7 @@ import proxcal as px
 from proxcal.base import BASES
 from proxcal.procal import Calibrated, ProCal
 
-SEEDS = (2020, 2021, 2022)
+FIRST_SEED = 2020
 COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed", "here")
 OURS = " + ours"
 
@@ -52,13 +52,13 @@ def compared_with(name: str, methods: Iterable[str]) -> str:
 
 
 def run(
-    files: list[Path], methods: dict[str, Callable[[], ProCal]], n_calibration: int | None = None
+    files: list[Path], methods: dict[str, Callable[[], ProCal]], n_calibration: int | None = None, n_seeds: int = 3
 ) -> dict[str, np.ndarray]:
     """(files, seeds, columns) of each method; all methods of a split see the same samples."""
-    results = {name: np.empty((len(files), len(SEEDS), len(COLUMNS))) for name in methods}
+    results = {name: np.empty((len(files), n_seeds, len(COLUMNS))) for name in methods}
     for i, path in enumerate(files):
         data = px.Predictions.load(path)
-        for j, seed in enumerate(SEEDS):
+        for j, seed in enumerate(range(FIRST_SEED, FIRST_SEED + n_seeds)):
             calibration, test = data.split(0.5, random_state=seed)
             if n_calibration:
                 calibration = calibration.take(
@@ -129,9 +129,9 @@ def variants() -> dict[str, Callable[[], ProCal]]:
     }
 
 
-def bases() -> dict[str, Callable[[], ProCal]]:
+def bases(only: list[str]) -> dict[str, Callable[[], ProCal]]:
     methods: dict[str, Callable[[], ProCal]] = {}
-    for name in (*BASES, "auto"):
+    for name in only or (*BASES, "auto"):
         methods[name] = lambda name=name: ProCal(base=name, informed=None)
         methods[name + OURS] = lambda name=name: ProCal(base=name)
     return methods
@@ -143,6 +143,8 @@ def main() -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--bases", action="store_true")
     which.add_argument("--votes", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=(*BASES, "auto"), default=[], metavar="BASE")
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     files = sorted(arguments.data.glob("*.npz"))
@@ -150,12 +152,12 @@ def main() -> None:
         parser.error(f"no .npz files in {arguments.data}")
     warnings.simplefilter("ignore", px.ProxcalWarning)
     print("Files: " + ", ".join(path.stem for path in files))
-    methods = bases() if arguments.bases else _votes.methods() if arguments.votes else variants()
+    methods = bases(arguments.only) if arguments.bases else _votes.methods() if arguments.votes else variants()
     sizes = [None] if arguments.bases else [None, 1000, 300]
     record = {}
     for size in sizes:
         title = f"{size} calibration samples" if size else "half of each file calibrates"
-        results = run(files, methods, size)
+        results = run(files, methods, size, arguments.seeds)
         show(title, results)
         if arguments.bases:
             show_verdict(results)

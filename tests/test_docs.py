@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ["bases.md", "measures.md", "plots.md", "scale.md", "sweep.md"]
+PAGES = ["bases.md", "bench.md", "datasets.md", "measures.md", "monitoring.md", "plots.md", "scale.md", "sweep.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

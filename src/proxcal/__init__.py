@@ -40,6 +40,7 @@ from proxcal.metrics import (
     piece,
     smooth_ece,
 )
+from proxcal.monitoring import Monitor, WindowRecord
 from proxcal.procal import ProCal
 from proxcal.proximity import Neighbors, Proximity, evidence
 from proxcal.report import Audit, audit
@@ -56,6 +57,7 @@ __all__ = [
     "HistogramBinning",
     "Identity",
     "IsotonicRegression",
+    "Monitor",
     "MultiIsotonicRegression",
     "NeighborTemperatureScaling",
     "NeighborVotes",
@@ -70,6 +72,7 @@ __all__ = [
     "Sweep",
     "TemperatureScaling",
     "VectorScaling",
+    "WindowRecord",
     "ace",
     "adjust_p_values",
     "audit",

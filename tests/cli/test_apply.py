@@ -14,7 +14,12 @@ def model(files, proxcal):
     return px.ProCal.load("model.proxcal")
 
 
-@pytest.mark.parametrize(("suffix", "load"), [("npz", np.load), ("safetensors", load_file)])
+def load_npz(path):
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+@pytest.mark.parametrize(("suffix", "load"), [("npz", load_npz), ("safetensors", load_file)])
 def test_arrays_are_what_the_calibrator_says(proxcal, files, samples, model, suffix, load):
     assert proxcal("apply", "model.proxcal", files["second"], "-o", f"out.{suffix}")[0] == 0
     found, (_, second) = load(f"out.{suffix}"), samples.split(0.5)
@@ -45,7 +50,7 @@ def test_labels_are_not_needed(proxcal, files, model):
 def test_without_an_informed_step_features_are_not_needed(proxcal, files):
     proxcal("fit", files["first"], "-o", "model.proxcal", "--informed", "none")
     assert proxcal("apply", "model.proxcal", files["bare"], "-o", "out.npz")[0] == 0
-    assert set(np.load("out.npz")) == {"probs", "prediction", "confidence"}
+    assert set(load_npz("out.npz")) == {"probs", "prediction", "confidence"}
 
 
 def test_json_sums_up(proxcal, files, samples, model):

@@ -132,6 +132,10 @@ def test_class_names_are_read_from_a_file(proxcal):
     ("arguments", "message"),
     [
         (("own:small", "-d", "absent", "-o", "out.npz"), "absent: there is no such file"),
+        (
+            ("own:small", "-d", "imagenet:photos", "-o", "out.npz"),
+            "photos has no folder val: ImageNet needs val/",
+        ),
         (("own:small", "-d", "photos", "-o", "out.csv"), "out.csv is a file; for several models a folder is needed"),
         (("small", "-d", "photos", "-o", "out.npz"), "the model is 'small'; it needs a source before its name"),
         (

@@ -11,7 +11,8 @@ import proxcal as px
 from proxcal.cli import app, main
 from proxcal.cli._terminal import show_warning
 
-COMMANDS = ("demo", "extract", "fit", "apply", "compress", "evaluate", "audit", "sweep")
+COMMANDS = ("demo", "extract", "fit", "apply", "compress", "evaluate", "audit", "sweep", "monitor")
+WITHOUT_OUTPUT = ("monitor",)
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_without_a_command_it_shows_help(proxcal):
 def test_every_command_has_help_that_names_its_options(proxcal, command):
     code, out, _ = proxcal(command, "--help")
     assert code == 0
-    assert "--force" in out
+    assert ("--force" in out) == (command not in WITHOUT_OUTPUT)
     assert "--json" in out
 
 
@@ -84,6 +85,15 @@ def test_every_command_has_help_that_names_its_options(proxcal, command):
         (["sweep", "{first}", "-o", "r.txt"], "output has the suffix '.txt'"),
         (["sweep", "{bare}", "-o", "r.csv", "--jobs", "0"], "jobs must be a whole number of at least 1"),
         (["sweep", "{first}", "-o", "r.csv", "--metadata", "none.csv"], "none.csv: No such file"),
+        (["monitor", "{model}"], "Missing argument"),
+        (["monitor", "{model}", "none.npz"], "none.npz: there is no such file"),
+        (["monitor", "{model}", "{probs}"], "probs.npz has probs; "),
+        (["monitor", "{model}", "{bare}"], "bare.npz has no features; "),
+        (["monitor", "{model}", "{second}", "--batch-size", "0"], "--batch-size must be a whole number of at least 1"),
+        (["monitor", "{model}", "{second}", "--window", "0"], "window must be a whole number of at least 1"),
+        (["monitor", "{model}", "{second}", "--normal", "{bare}"], "bare.npz has no features; "),
+        (["monitor", "{model}", "{second}", "--state", "no/folder/s"], "there is no folder no/folder"),
+        (["monitor", "{model}", "{second}", "--state", "{second}"], "is not a calibrator saved by proxcal"),
         (["demo", "--output", "picture.bmp"], "--output has the suffix '.bmp'"),
         (["demo", "--output", "no/folder/p.png"], "there is no folder no/folder"),
     ],

@@ -1,20 +1,7 @@
+import numpy as np
 import pytest
 
-from proxcal.datasets import Sample, image_folder, open_samples
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write files of these texts below the test's folder, which it returns."""
-
-    def made(**texts):
-        for name, text in texts.items():
-            path = tmp_path / name.replace("__", "/").replace("_DOT_", ".")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        return tmp_path
-
-    return made
+from proxcal.datasets import Sample, Samples, image_folder, open_samples, write_table
 
 
 def test_a_folder_a_class_gives_labels_in_alphabetical_order(write):
@@ -120,10 +107,23 @@ def test_a_table_that_cannot_be_read_says_why(write, text, message):
 
 
 def test_another_kind_of_file_is_refused(write):
-    with pytest.raises(ValueError, match=r"data is a folder of images, or a \.txt, \.csv or \.tsv file"):
+    with pytest.raises(ValueError, match=r"data is a folder of images, a \.txt, \.csv or \.tsv file, or a data"):
         open_samples(write(x_DOT_json="") / "x.json")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         open_samples(tmp_path / "absent.csv")
+
+
+def test_a_table_that_was_written_is_read_as_the_same(tmp_path):
+    texts = Samples("text", [("a, b", "c\nd"), ("e", 'f "g"')], ["1", "2"], np.array([1, 0]), ("no", "yes"))
+    write_table(texts, tmp_path / "t.csv")
+    assert list(open_samples(tmp_path / "t.csv")) == list(texts)
+
+
+def test_a_written_table_of_images_has_whole_paths(write, tmp_path):
+    samples = image_folder(write(photos__cat__1_DOT_png="", photos__dog__2_DOT_png="") / "photos")
+    write_table(samples, tmp_path / "t.csv")
+    again = open_samples(tmp_path / "t.csv")
+    assert (list(again), again.classes) == (list(samples), ("cat", "dog"))

@@ -225,3 +225,40 @@ def test_no_bins_are_refused(argument):
 def test_predict_before_fit_is_refused():
     with pytest.raises(NotFittedError):
         BinMeanShift().predict([0.5], [0.5])
+
+
+def in_batches(calibrator, samples, *ends):
+    for batch in zip(*(np.split(part, ends) for part in samples), strict=True):
+        assert calibrator.partial_fit(*batch) is calibrator
+    return calibrator
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", 0.5])
+def test_the_first_batch_alone_is_fitted_as_by_fit(biased, shrinkage):
+    made = biased(800)
+    samples = made.confidence, made.proximity, made.correct
+    begun, fitted = in_batches(BinMeanShift(shrinkage=shrinkage), samples), BinMeanShift(shrinkage=shrinkage)
+    np.testing.assert_array_equal(begun.shift_, fitted.fit(*samples).shift_)
+
+
+@pytest.mark.parametrize("shrinkage", ["auto", 0.5])
+def test_batches_that_share_their_bins_give_what_all_samples_give(biased, shrinkage):
+    """Twice the same confidences and proximities have the bins of once, whatever was right."""
+    made = biased(750, strength=2)
+    again = np.random.default_rng(1).random(750) < made.chance**2
+    both = np.tile(made.confidence, 2), np.tile(made.proximity, 2), np.concatenate([made.correct, again])
+    whole = BinMeanShift(shrinkage=shrinkage).fit(*both)
+    streamed = in_batches(BinMeanShift(shrinkage=shrinkage), both, 750, 751, 1400)
+    np.testing.assert_allclose(streamed.shift_, whole.shift_, rtol=1e-9, atol=1e-15)
+    np.testing.assert_array_equal(streamed.count_, whole.count_)
+
+
+def test_bins_stay_those_of_the_first_batch(biased):
+    made = biased(1500)
+    samples = made.confidence, made.proximity, made.correct
+    first = BinMeanShift(shrinkage=1.0).fit(*(part[:500] for part in samples))
+    row, column = first._bins(*samples[:2])
+    streamed = in_batches(BinMeanShift(shrinkage=1.0), samples, 500, 900)
+    for i, j in np.ndindex(streamed.shift_.shape):
+        cell = (row == i) & (column == j)
+        assert streamed.shift_[i, j] == pytest.approx(np.mean(made.correct[cell] - made.confidence[cell]), abs=1e-12)

@@ -7,8 +7,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm, rankdata
 from sklearn.exceptions import NotFittedError
 
-from proxcal import ProxcalWarning
-from proxcal.informed import DensityRatio
+from proxcal import ProxcalWarning, _store
+from proxcal.informed import DensityRatio, NormalScores, _kde
 
 VARIANTS = [
     {"coordinates": coordinates, "prior": prior}
@@ -286,3 +286,78 @@ def test_an_unknown_choice_is_refused_by_name(argument):
 def test_predict_before_fit_is_refused():
     with pytest.raises(NotFittedError):
         DensityRatio().predict([0.5], [0.5])
+
+
+def in_batches(calibrator, samples, *ends):
+    for batch in zip(*(np.split(part, ends) for part in samples), strict=True):
+        assert calibrator.partial_fit(*batch) is calibrator
+    return calibrator
+
+
+def test_batches_give_the_exact_sums_over_all_samples_on_the_axes_of_the_first():
+    confidence, proximity, correct = draw(1500)
+    samples = confidence, proximity, correct
+    exact = DensityRatio(evaluation="exact").fit(*(part[:500] for part in samples))
+    exact.points_, exact.correct_ = exact._points(confidence, proximity), correct
+    exact.foretold_ = expit(exact._prior_odds(confidence))
+    streamed = in_batches(DensityRatio(), samples, 500, 501, 900)
+    new = draw(300, seed=1)[:2]
+    np.testing.assert_allclose(streamed.predict(*new), exact.predict(*new), atol=1e-5)
+
+
+def test_how_samples_are_cut_into_later_batches_is_of_no_account():
+    samples = draw(1500)
+    one, many = in_batches(DensityRatio(), samples, 500), in_batches(DensityRatio(), samples, 500, 700, 701, 1200)
+    np.testing.assert_allclose(one.predict(*draw(300, 1)[:2]), many.predict(*draw(300, 1)[:2]), rtol=1e-9)
+
+
+def test_batches_can_be_added_to_what_fit_has_learned():
+    samples = draw(900)
+    fitted = DensityRatio().fit(*(part[:500] for part in samples))
+    added = fitted.partial_fit(*(part[500:] for part in samples))
+    np.testing.assert_array_equal(
+        added.predict(*samples[:2]), in_batches(DensityRatio(), samples, 500).predict(*samples[:2])
+    )
+
+
+def test_no_sample_is_kept_of_batches():
+    streamed = in_batches(DensityRatio(), draw(3000), 500, 1000)
+    assert max(np.size(getattr(streamed, name)) for name in ("points_", "correct_", "foretold_")) == 0
+
+
+def test_fit_forgets_the_batches():
+    samples = draw(900)
+    streamed = in_batches(DensityRatio(), samples, 500).fit(*samples)
+    np.testing.assert_array_equal(streamed.predict(*samples[:2]), DensityRatio().fit(*samples).predict(*samples[:2]))
+    assert not hasattr(streamed, "spread_")
+
+
+def test_a_first_batch_without_errors_is_forgotten():
+    confidence, proximity, correct = draw(900)
+    with pytest.warns(ProxcalWarning, match="a density ratio needs 2 of each"):
+        begun = DensityRatio().partial_fit(confidence[:3], proximity[:3], [True, True, False])
+    later = confidence[3:], proximity[3:], correct[3:]
+    np.testing.assert_array_equal(begun.partial_fit(*later).surface_, DensityRatio().fit(*later).surface_)
+
+
+@pytest.mark.parametrize("settings", [{"evaluation": "exact"}, {"coordinates": "paper"}, {"prior": "share"}])
+def test_batches_need_the_grid_and_the_confidence_as_prior(settings):
+    with pytest.raises(ValueError, match='partial_fit needs coordinates="normal"'):
+        DensityRatio(**settings).partial_fit(*draw(900))
+
+
+def test_a_first_batch_too_close_together_for_a_grid_is_refused(monkeypatch):
+    monkeypatch.setattr(_kde, "MAX_NODES", 10)
+    begun = DensityRatio().partial_fit(*draw(900))
+    with pytest.raises(ValueError, match="too close together for a grid"):
+        begun.partial_fit(*draw(900))
+
+
+def test_what_batches_taught_is_saved_and_goes_on(tmp_path):
+    samples = draw(1200)
+    streamed = in_batches(DensityRatio(), tuple(part[:900] for part in samples), 500)
+    _store.write(tmp_path / "d.proxcal", streamed)
+    loaded = _store.read(tmp_path / "d.proxcal", {c.__name__: c for c in (DensityRatio, NormalScores)})
+    for one in (streamed, loaded):
+        one.partial_fit(*(part[900:] for part in samples))
+    np.testing.assert_array_equal(loaded.surface_, streamed.surface_)

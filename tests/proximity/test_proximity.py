@@ -244,3 +244,41 @@ def test_torch_that_is_missing_says_how_to_get_it(monkeypatch):
 def test_clone_keeps_the_settings():
     settings = Proximity(n_neighbors=3, metric="cosine", normalize=False, chunk_size=7).get_params()
     assert clone(Proximity(**settings)).get_params() == settings
+
+
+@pytest.mark.parametrize("settings", [{}, {"normalize": False}, {"metric": "cosine"}])
+@pytest.mark.parametrize("dtypes", [(np.float64, np.float64), (np.float32, np.float16), (np.float16, np.float64)])
+def test_references_in_batches_are_bit_for_bit_those_of_one_fit(settings, dtypes):
+    batches = [rows(100, seed=1, dtype=dtypes[0]), rows(1, seed=2, dtype=dtypes[1]), rows(70, seed=3, dtype=dtypes[0])]
+    streamed = Proximity(**settings)
+    for batch in batches:
+        assert streamed.partial_fit(batch) is streamed
+    whole = Proximity(**settings).fit(np.concatenate(batches))
+    assert streamed.state_arrays().keys() == whole.state_arrays().keys()
+    for name, value in whole.state_arrays().items():
+        np.testing.assert_array_equal(getattr(streamed, name), value)
+    q = rows(40, seed=4)
+    np.testing.assert_array_equal(streamed.log_score(q), whole.log_score(q))
+
+
+def test_further_references_of_a_compressed_search_are_those_of_a_compressed_whole():
+    first, further, q = rows(200), rows(50, seed=1), rows(40, seed=2)
+    streamed = Proximity().fit(first).compress().partial_fit(further)
+    whole = Proximity().fit(np.concatenate([first, further])).compress()
+    np.testing.assert_array_equal(streamed.log_score(q), whole.log_score(q))
+
+
+@pytest.mark.parametrize(
+    ("further", "message"),
+    [(rows(20, d=7), "features has 7 columns; the reference set has 8"), (rows(9) * 1e30, "squares overflow")],
+)
+def test_further_references_that_do_not_fit_are_refused_and_change_nothing(further, message):
+    fitted = Proximity().fit(rows())
+    with pytest.raises(ValueError, match=message):
+        fitted.partial_fit(further)
+    np.testing.assert_array_equal(fitted.references_, rows())
+
+
+def test_a_first_batch_needs_more_samples_than_neighbours():
+    with pytest.raises(ValueError, match="n_neighbors is 10; the reference set has 10 samples"):
+        Proximity().partial_fit(rows(10))

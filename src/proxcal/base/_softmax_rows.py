@@ -47,6 +47,13 @@ class SoftmaxRows:
             self.scores[few], self.input, self.labels[few], self.top[few], self.label_below[few], self.mean_below[few]
         )
 
+    def runner_up_below(self) -> Floats:
+        """How far the second largest logit of each row lies below the largest."""
+        runner_up = np.empty_like(self.top)
+        for block in row_blocks(*self.scores.shape):
+            runner_up[block] = np.partition(as_logits(self.scores[block], self.input), -2, axis=1)[:, -2]
+        return np.maximum(runner_up - self.top, _LOWEST)
+
     def below_top(self, beta: float | Floats) -> Iterator[tuple[slice, Array]]:
         """Blocks of β (z − max z) in float32, the difference taken in the logits' own precision; −200 is as good as −∞.
 

@@ -3,6 +3,9 @@
 Each class's probability is replaced by the share of that class among the calibration samples of the same bin, and the
 rows are made to sum to 1. A bin nobody fell into, and every bin of a class that the calibration set lacks, keeps the
 class's own probability; a row of zeros stays as the model gave it.
+
+Only counts are kept, so batches can be added (`partial_fit`). Bins of equal width are the same for all samples, so the
+result is that of one fit, bit for bit. Bins of equal count stay those of the first batch: let it be a fair sample.
 """
 
 from typing import Literal
@@ -10,17 +13,20 @@ from typing import Literal
 import numpy as np
 
 from proxcal._validation import Array, Floats, Input, Ints, check_choice, check_integer, row_blocks
-from proxcal.base._calibrator import BaseCalibrator, as_probs
+from proxcal.base._calibrator import as_probs
 from proxcal.base._one_vs_rest import probability_columns, rows_to_one, warn_of_changed_predictions
+from proxcal.base._streaming import StreamingCalibrator
 
 
-class HistogramBinning(BaseCalibrator):
+class HistogramBinning(StreamingCalibrator):
     """`n_bins` bins a class: "uniform" (equal width) or "quantile" (equal count of the class's own probabilities).
 
-    Learns `values_` (classes, bins), NaN where the class's own probability is kept, and for "quantile" `edges_`.
+    Learns `values_` (classes, bins), NaN where the class's own probability is kept; `count_`, how many samples each bin
+    has, and `hits_`, how many of the class; for "quantile" `edges_`.
     """
 
     fits_closely = True
+    sums = ("count_", "hits_")
 
     def __init__(
         self, *, n_bins: int = 15, strategy: Literal["uniform", "quantile"] = "uniform", input: Input = "logits"
@@ -30,16 +36,23 @@ class HistogramBinning(BaseCalibrator):
         self.input = input
 
     def _fit(self, scores: Array, labels: Ints) -> None:
+        self._begin(scores, labels)
+        self._extend(scores, labels)
+
+    def _begin(self, scores: Array, labels: Ints) -> None:
         check_integer("n_bins", self.n_bins, at_least=1)
         check_choice("strategy", self.strategy, ("uniform", "quantile"))
         self.edges_ = _equal_count_edges(scores, self.input, self.n_bins) if self.strategy == "quantile" else None
-        size = scores.shape[1] * self.n_bins
-        count, hits = np.zeros((2, size), dtype=np.intp)
+        self.count_, self.hits_ = np.zeros((2, scores.shape[1], self.n_bins), dtype=np.intp)
+
+    def _extend(self, scores: Array, labels: Ints) -> None:
+        shape, size = self.count_.shape, self.count_.size
         for block in row_blocks(*scores.shape):
             cells = self._cells(as_probs(scores[block], self.input))
-            count += np.bincount(cells.ravel(), minlength=size)
-            hits += np.bincount(cells[np.arange(len(cells)), labels[block]], minlength=size)
-        self.values_ = _shares(hits.reshape(-1, self.n_bins), count.reshape(-1, self.n_bins))
+            own = cells[np.arange(len(cells)), labels[block]]
+            self.count_ = self.count_ + np.bincount(cells.ravel(), minlength=size).reshape(shape)
+            self.hits_ = self.hits_ + np.bincount(own, minlength=size).reshape(shape)
+        self.values_ = _shares(self.hits_, self.count_)
         warn_of_changed_predictions(self, scores)
 
     def _rows(self, scores: Array) -> Floats:

@@ -16,11 +16,13 @@ from proxcal.cli._seeds import SeveralSeeds
 from proxcal.cli._terminal import say, show_warning
 from proxcal.cli.apply import apply
 from proxcal.cli.audit import audit
+from proxcal.cli.bench import bench
 from proxcal.cli.compress import compress
 from proxcal.cli.demo import demo
 from proxcal.cli.evaluate import evaluate
 from proxcal.cli.extract import extract
 from proxcal.cli.fit import fit
+from proxcal.cli.monitor import monitor
 from proxcal.cli.sweep import sweep
 
 FAILED, INTERRUPTED = 2, 130
@@ -39,6 +41,8 @@ app.command()(compress)
 app.command(cls=SeveralSeeds)(evaluate)
 app.command(cls=SeveralSeeds)(sweep)
 app.command()(audit)
+app.command()(monitor)
+app.command()(bench)
 
 
 def _show_version(wanted: bool) -> None:

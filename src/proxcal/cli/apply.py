@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from proxcal import Predictions, ProCal
+from proxcal import ProCal
 from proxcal._arrays import write_arrays
 from proxcal._files import atomic_write, check_writable
 from proxcal.cli import _options as options
+from proxcal.cli._samples import load_for
 from proxcal.cli._terminal import facts, progress, stdout
 from proxcal.rows import Calibrated
 
@@ -38,9 +39,7 @@ def apply(
         raise ValueError(f"--output has the suffix {output.suffix!r}; it needs one of {', '.join(SUFFIXES)}")
     check_writable(output, force)
     calibrator = ProCal.load(model)
-    samples = Predictions.load(predictions, prefix=prefix)
-    if samples.input != calibrator.input:
-        raise ValueError(f"{predictions} has {samples.input}; {model} was fitted on {calibrator.input}")
+    samples = load_for(calibrator, model, predictions, prefix)
     with progress() as move:
         move(0, 1, f"calibrating {len(samples)} samples")
         calibrated = calibrator.calibrate(samples.scores, samples.features)

@@ -12,7 +12,7 @@ from rich.console import Console
 from proxcal._arrays import FORMATS
 from proxcal.cli import _options as options
 from proxcal.cli._terminal import facts, progress, say, stdout, table
-from proxcal.datasets import class_names, open_samples
+from proxcal.datasets import DATA_SETS, class_names, open_samples
 from proxcal.integrations.extraction import Extraction, Options, extract_each, extract_to_file, number_or_file
 
 
@@ -20,18 +20,18 @@ def extract(
     models: Annotated[
         list[str],
         typer.Argument(
-            help="timm:NAME, torchvision:NAME, hf:FOLDER, or MODULE:FUNCTION of your own; globs too, as"
+            help="timm:NAME, torchvision:NAME, hf:FOLDER, onnx:FILE, or MODULE:FUNCTION of your own; globs too, as"
             " 'timm:*resnet*'.",
             show_default=False,
         ),
     ],
     data: Annotated[
-        Path,
+        str,
         typer.Option(
             "--data",
             "-d",
-            help="A folder of class folders of images; a .txt of paths and labels; or a .csv or .tsv with columns path"
-            " or text, label, name.",
+            help="A folder of class folders of images; a .txt of paths and labels; a .csv or .tsv with columns path"
+            f" or text, label, name; or NAME:FOLDER, NAME one of {', '.join(DATA_SETS)}.",
             show_default=False,
         ),
     ],

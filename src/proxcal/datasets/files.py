@@ -15,26 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from proxcal._files import check_readable
+from proxcal._files import atomic_write, check_readable
 from proxcal._validation import Ints
 from proxcal.datasets.samples import Content, Samples
 
 IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".gif")
 TABLES = {".csv": ",", ".tsv": "\t"}
 LIST = ".txt"
-
-
-def open_samples(path: str | os.PathLike[str]) -> Samples:
-    """A folder, a list or a table, told apart by what the path is."""
-    path = Path(path)
-    if path.is_dir():
-        return image_folder(path)
-    suffix = check_readable(path).suffix.lower()
-    if suffix in TABLES:
-        return sample_table(path)
-    if suffix == LIST:
-        return sample_list(path)
-    raise ValueError(f"{path} has the suffix {path.suffix!r}; data is a folder of images, or a .txt, .csv or .tsv file")
 
 
 def image_folder(root: str | os.PathLike[str]) -> Samples:
@@ -94,6 +81,18 @@ def sample_table(path: str | os.PathLike[str]) -> Samples:
     return Samples("text", [_text(row) for row in rows], _names(rows, _numbers(len(rows))), *labels)
 
 
+def write_table(samples: Samples, path: str | os.PathLike[str], overwrite: bool = False) -> None:
+    """The samples as a .csv that `sample_table` reads, classes by their names; images by their whole paths."""
+    pairs = isinstance(samples.contents[0], tuple)
+    contents = ("path",) if samples.kind == "image" else ("text", "text_pair") if pairs else ("text",)
+    with atomic_write(path, overwrite) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*contents, *(["label"] if samples.labels is not None else []), "name"])
+        for name, content, label in samples:
+            cells = content if isinstance(content, tuple) else (_cell(content),)
+            writer.writerow([*cells, *([] if label is None else [_called(samples, label)]), name])
+
+
 def class_names(path: str | os.PathLike[str]) -> list[str]:
     """The names of a model's classes, one a line, in the model's order."""
     return _lines(check_readable(path))
@@ -123,6 +122,14 @@ def _from(path: Path, names: Sequence[str]) -> list[Content]:
 
 def _text(row: Mapping[str, str]) -> Content:
     return (row["text"], row["text_pair"]) if "text_pair" in row else row["text"]
+
+
+def _cell(content: Content) -> str:
+    return str(content.resolve()) if isinstance(content, Path) else str(content)
+
+
+def _called(samples: Samples, label: int) -> str:
+    return str(label) if samples.classes is None else samples.classes[label]
 
 
 def _names(rows: Sequence[Mapping[str, str]], otherwise: Sequence[str]) -> Sequence[str]:

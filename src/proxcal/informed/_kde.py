@@ -93,10 +93,14 @@ class Grid:
 
     def log_kernel_sums(self, samples: Floats, weights: Floats, bandwidth: Floats) -> Floats:
         """The logarithms of k weighted sums at the nodes, (rows, columns, k); -inf where the grid can't tell from 0."""
+        return self.log_smoothed(self.spread(samples, weights), bandwidth)
+
+    def log_smoothed(self, spread: Floats, bandwidth: Floats) -> Floats:
+        """The same of weights already handed to the nodes."""
         kernels = [_kernel_matrix(n, step) for n, step in zip(self.shape, self.spacing / bandwidth, strict=True)]
-        surfaces = np.empty((*self.shape, weights.shape[1]))
-        for column, spread in enumerate(self._spread(samples, weights)):
-            surfaces[..., column] = kernels[0] @ spread @ kernels[1]
+        surfaces = np.empty((*self.shape, len(spread)))
+        for column, weight in enumerate(spread):
+            surfaces[..., column] = kernels[0] @ weight @ kernels[1]
         surfaces[surfaces < _GRID_NOISE] = 0
         with np.errstate(divide="ignore"):
             logarithms: Floats = np.log(surfaces)
@@ -116,7 +120,7 @@ class Grid:
         covered: Bools = (x >= 0) & (x <= self.shape[0] - 1) & (y >= 0) & (y <= self.shape[1] - 1)
         return covered
 
-    def _spread(self, samples: Floats, weights: Floats) -> Floats:
+    def spread(self, samples: Floats, weights: Floats) -> Floats:
         """The samples' k weights handed to their nodes: (k, rows, columns)."""
         n_nodes = self.shape[0] * self.shape[1]
         spread = np.zeros((weights.shape[1], n_nodes))

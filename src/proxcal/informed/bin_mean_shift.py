@@ -12,8 +12,12 @@ shrinkage="auto" gives each bin the λ that its own noise leaves (empirical Baye
 where the parent is the shift of the coarser bin around it, zero at first, and τ² the spread of true gaps between bins
 in units of a sample's variance, as found by Paule and Mandel's estimate at that level. So 300 samples fill few and
 large bins with what they know and leave 150 small ones alone, with no number of bins to choose.
+
+Four sums a bin are all that is kept, so batches can be added (`partial_fit`). The edges stay those of the first batch,
+which should be a fair sample of some thousand; given the edges, the shifts are those of all samples at once.
 """
 
+from collections.abc import Sequence
 from typing import Literal, Self
 
 import numpy as np
@@ -46,14 +50,16 @@ class BinMeanShift(InformedCalibrator):
         self.shrinkage = shrinkage
 
     def fit(self, confidence: ArrayLike, proximity: ArrayLike, correct: ArrayLike) -> Self:
-        n_bins = check_integer("n_bins", self.n_bins, at_least=1)
-        n_proximity_bins = check_integer("n_proximity_bins", self.n_proximity_bins, at_least=1)
-        if self.shrinkage != "auto":
-            check_number('shrinkage, if not "auto",', self.shrinkage, above=0, at_most=1)
-        p, d, right = check_samples(confidence=confidence, proximity=proximity, correct=correct)
-        self._place_edges(p, d, n_bins, n_proximity_bins)
-        self._fit_shifts(p, right, *self._bins(p, d))
-        return self
+        self._check_settings()
+        samples = check_samples(confidence=confidence, proximity=proximity, correct=correct)
+        self._place_edges(*samples[:2])
+        return self._add(*samples)
+
+    def partial_fit(self, confidence: ArrayLike, proximity: ArrayLike, correct: ArrayLike) -> Self:
+        """Learn from one batch more, in the bins of the first."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(confidence, proximity, correct)
+        return self._add(*check_samples(confidence=confidence, proximity=proximity, correct=correct))
 
     def predict(self, confidence: ArrayLike, proximity: ArrayLike) -> Floats:
         check_is_fitted(self)
@@ -64,33 +70,51 @@ class BinMeanShift(InformedCalibrator):
         shifted: Floats = np.clip(p + shift, 0, 1)
         return shifted
 
-    def _place_edges(self, confidence: Floats, proximity: Floats, n_bins: int, n_proximity_bins: int) -> None:
-        self.confidence_edges_ = equal_count_edges(confidence, n_bins)
+    def _check_settings(self) -> None:
+        check_integer("n_bins", self.n_bins, at_least=1)
+        check_integer("n_proximity_bins", self.n_proximity_bins, at_least=1)
+        if self.shrinkage != "auto":
+            check_number('shrinkage, if not "auto",', self.shrinkage, above=0, at_most=1)
+
+    def _place_edges(self, confidence: Floats, proximity: Floats) -> None:
+        self.confidence_edges_ = equal_count_edges(confidence, self.n_bins)
         row = np.searchsorted(self.confidence_edges_, confidence, side="right")
-        self.proximity_edges_ = np.full((len(self.confidence_edges_) + 1, n_proximity_bins - 1), np.inf)
+        n_rows, n_columns = len(self.confidence_edges_) + 1, self.n_proximity_bins
+        self.proximity_edges_ = np.full((n_rows, n_columns - 1), np.inf)
         for i, edges in enumerate(self.proximity_edges_):
-            found = equal_count_edges(proximity[row == i], n_proximity_bins)
+            found = equal_count_edges(proximity[row == i], n_columns)
             edges[: len(found)] = found
+        self.sums_ = np.zeros((4, n_rows, n_columns))
 
     def _bins(self, confidence: Floats, proximity: Floats) -> tuple[Ints, Ints]:
         """Row (by confidence) and column (by proximity) of each sample."""
         row = np.searchsorted(self.confidence_edges_, confidence, side="right")
         return row, np.sum(proximity[:, None] >= self.proximity_edges_[row], axis=1)
 
-    def _fit_shifts(self, confidence: Floats, correct: Bools, row: Ints, column: Ints) -> None:
-        n_rows, n_columns = self.proximity_edges_.shape[0], self.proximity_edges_.shape[1] + 1
+    def _add(self, confidence: Floats, proximity: Floats, correct: Bools) -> Self:
+        """To the sums of each bin: samples, confidence, correct and the variance that the confidence foretells."""
+        shape = self.sums_.shape[1:]
+        bins = np.ravel_multi_index(self._bins(confidence, proximity), shape)
+        parts = np.ones_like(confidence), confidence, correct, confidence * (1 - confidence)
+        added = [np.bincount(bins, part, minlength=shape[0] * shape[1]).reshape(shape) for part in parts]
+        self.sums_ = self.sums_ + np.array(added)
+        self._fit_shifts()
+        return self
+
+    def _fit_shifts(self) -> None:
+        n_rows, n_columns = self.sums_.shape[1:]
         self.shift_ = np.zeros((n_rows, n_columns))
         for n_wide, n_deep in self._levels(n_rows, n_columns):
             wide, deep = np.arange(n_rows) * n_wide // n_rows, np.arange(n_columns) * n_deep // n_columns
-            bins = (wide[:, None] * n_deep + deep)[row, column]
-            residual = correct - confidence - self.shift_[row, column]
-            count, gap = _count_and_mean(bins, residual, n_wide * n_deep)
+            bins = wide[:, None] * n_deep + deep
+            count, sure, right, foretold, moved = _merged(bins, [*self.sums_, self.sums_[0] * self.shift_])
+            gap = (right - sure - moved) / np.maximum(count, 1)
             if self.shrinkage == "auto":
-                shrinkage = _shrinkage(count, gap, _variance(bins, count, confidence, correct))
+                shrinkage = _shrinkage(count, gap, _variance(count, sure + right, foretold))
             else:
                 shrinkage = np.full(len(gap), self.shrinkage)
-            self.shift_ += (shrinkage * gap).reshape(n_wide, n_deep)[np.ix_(wide, deep)]
-        self.count_, self.lambda_ = count.reshape(self.shift_.shape), shrinkage.reshape(self.shift_.shape)
+            self.shift_ += (shrinkage * gap)[bins]
+        self.count_, self.lambda_ = count.astype(np.intp).reshape(bins.shape), shrinkage.reshape(bins.shape)
 
     def _levels(self, n_rows: int, n_columns: int) -> list[tuple[int, int]]:
         """Numbers of bins, coarse to fine, each once."""
@@ -109,22 +133,20 @@ def equal_count_edges(values: Floats, n_bins: int) -> Floats:
     return ranked[cut[(cut > 0) & (cut < len(ranked))]]
 
 
-def _count_and_mean(bins: Ints, values: Floats, n_bins: int) -> tuple[Ints, Floats]:
-    """Of each bin; an empty one has mean 0."""
-    count = np.bincount(bins, minlength=n_bins)
-    return count, np.bincount(bins, values, minlength=n_bins) / np.maximum(count, 1)
+def _merged(bins: Ints, sums: Sequence[Floats]) -> list[Floats]:
+    """Of coarser bins, from sums of the finest."""
+    return [np.asarray(np.bincount(bins.ravel(), part.ravel()), dtype=np.float64) for part in sums]
 
 
-def _variance(bins: Ints, count: Ints, confidence: Floats, correct: Bools) -> Floats:
+def _variance(count: Floats, sure_and_right: Floats, foretold: Floats) -> Floats:
     """Of one sample's (correct - confidence) in each bin: as the confidence says, and no less than its mean with what
     was seen (a half added) says; a bin without an error is not one without noise."""
-    foretold = _count_and_mean(bins, confidence * (1 - confidence), len(count))[1]
-    middle = (np.bincount(bins, confidence + correct, minlength=len(count)) + 1) / (2 * count + 2)
-    variance: Floats = np.maximum(foretold, middle * (1 - middle))
+    middle = (sure_and_right + 1) / (2 * count + 2)
+    variance: Floats = np.maximum(foretold / np.maximum(count, 1), middle * (1 - middle))
     return variance
 
 
-def _shrinkage(count: Ints, gap: Floats, variance: Floats) -> Floats:
+def _shrinkage(count: Floats, gap: Floats, variance: Floats) -> Floats:
     """λ of each bin. The gaps must spread beyond their noise by a standard deviation of it, or all λ are 0."""
     used = count > 0
     noise, spread = 1 / count[used], gap[used] ** 2 / variance[used]

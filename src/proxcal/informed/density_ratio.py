@@ -16,6 +16,10 @@ posterior odds = prior odds × density ratio, in one of two ways:
 coordinates="normal" puts both axes on normal scores: a density ratio does not change with smooth coordinates, and its
 estimate is far better conditioned there. coordinates="paper" takes confidence and proximity as they are, with the
 bandwidths 1.06 σ n^(-1/6) of statsmodels' KDEMultivariate(bw="normal_reference").
+
+Batches (`partial_fit`) are added to the weights that samples hand to the grid's nodes, four numbers a node, and no
+sample is kept. The first batch sets the normal scores, the line and the bandwidth, and with these the result is that of
+all samples at once.
 """
 
 import warnings
@@ -28,7 +32,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from proxcal._validation import Bools, Floats, ProxcalWarning, check_choice, check_samples
+from proxcal._validation import Bools, Floats, Ints, ProxcalWarning, check_choice, check_samples
 from proxcal.informed._calibrator import InformedCalibrator
 from proxcal.informed._kde import Grid, log_kernel_sums
 from proxcal.informed._normal_scores import NormalScores
@@ -58,6 +62,8 @@ class DensityRatio(InformedCalibrator):
     """
 
     surface_: Floats | None
+    spread_: Floats
+    counts_: Ints
 
     def __init__(
         self,
@@ -78,6 +84,7 @@ class DensityRatio(InformedCalibrator):
         check_choice("coordinates", self.coordinates, ("normal", "paper"))
         check_choice("evaluation", self.evaluation, ("grid", "exact"))
         check_choice("prior", self.prior, ("confidence", "share", None))
+        self.__dict__.pop("spread_", None)
         p, d, right = check_samples(confidence=confidence, proximity=proximity, correct=correct)
         self.usable_ = bool(min(right.sum(), (~right).sum()) >= FEWEST)
         if not self.usable_:
@@ -96,6 +103,37 @@ class DensityRatio(InformedCalibrator):
             self.bandwidths_ = _reference_bandwidths(self.points_, right, ~right)
         self._tabulate()
         return self
+
+    def partial_fit(self, confidence: ArrayLike, proximity: ArrayLike, correct: ArrayLike) -> Self:
+        """Learn from one batch more, in normal coordinates, on the grid and with the confidence as prior. The first
+        should be a fair sample; one with too few right or wrong samples is forgotten, with `fit`'s warning."""
+        if self.coordinates != "normal" or self.evaluation != "grid" or not self._relative:
+            raise ValueError(
+                f"coordinates={self.coordinates!r}, evaluation={self.evaluation!r}, prior={self.prior!r}: partial_fit"
+                ' needs coordinates="normal", evaluation="grid" and prior="confidence" (or None)'
+            )
+        if not getattr(self, "usable_", False):
+            return self.fit(confidence, proximity, correct)
+        p, d, right = check_samples(confidence=confidence, proximity=proximity, correct=correct)
+        if not hasattr(self, "spread_"):
+            self._keep_sums_alone()
+        grid, weights = self._grid(self.spread_.shape[1:]), _weights(right, expit(self._prior_odds(p)))
+        self.spread_ = self.spread_ + grid.spread(self._points(p, d), weights)
+        self.counts_ = self.counts_ + np.array([right.sum(), len(right)])
+        sums = grid.log_smoothed(self.spread_, self.bandwidths_[0])
+        right_odds, wrong_odds = _against_foretold(sums, self.counts_[0] / self.counts_[1])
+        self.surface_ = right_odds - wrong_odds
+        return self
+
+    def _keep_sums_alone(self) -> None:
+        if self.surface_ is None:
+            raise ValueError(
+                "the first batch lies too close together for a grid, without which no batch can be added; fit all"
+                " samples at once"
+            )
+        self.counts_ = np.array([self.correct_.sum(), len(self.correct_)])
+        self.spread_ = self._grid(self.surface_.shape).spread(self.points_, _weights(self.correct_, self.foretold_))
+        self.points_, self.correct_, self.foretold_ = self.points_[:0], self.correct_[:0], self.foretold_[:0]
 
     def predict(self, confidence: ArrayLike, proximity: ArrayLike) -> Floats:
         check_is_fitted(self)
@@ -130,13 +168,15 @@ class DensityRatio(InformedCalibrator):
         """From the grid; exactly where there is none, beyond it, and where it holds NaN."""
         ratio = np.full(len(points), np.nan)
         if self.surface_ is not None:
-            grid = Grid(self.grid_origin_, self.grid_spacing_, self.surface_.shape)
-            ratio = grid.interpolate(self.surface_, points)
+            ratio = self._grid(self.surface_.shape).interpolate(self.surface_, points)
         rest = np.isnan(ratio)
         if rest.any():
             right, wrong = self._log_sides(partial(log_kernel_sums, points[rest]))
             ratio[rest] = right - wrong
         return ratio
+
+    def _grid(self, shape: tuple[int, ...]) -> Grid:
+        return Grid(self.grid_origin_, self.grid_spacing_, (shape[0], shape[1]))
 
     def _tabulate(self) -> None:
         self.surface_ = None
@@ -153,7 +193,10 @@ class DensityRatio(InformedCalibrator):
 
     def _log_sides(self, log_sums: LogSums) -> tuple[Floats, Floats]:
         """What speaks for correct and what for wrong: the two logarithms whose difference is the ratio's."""
-        return self._against_foretold(log_sums) if self._relative else self._against_each_other(log_sums)
+        if not self._relative:
+            return self._against_each_other(log_sums)
+        sums = log_sums(self.points_, _weights(self.correct_, self.foretold_), self.bandwidths_[0])
+        return _against_foretold(sums, self.correct_.mean())
 
     def _against_each_other(self, log_sums: LogSums) -> tuple[Floats, Floats]:
         """Densities but for a factor they share: both are in units of one wrong sample's kernel."""
@@ -163,13 +206,16 @@ class DensityRatio(InformedCalibrator):
         )
         return right - np.log(self.bandwidths_[0] / self.bandwidths_[1]).sum(), wrong
 
-    def _against_foretold(self, log_sums: LogSums) -> tuple[Floats, Floats]:
-        """How many times as many are correct as foretold, and how many times as many wrong."""
-        weights = np.column_stack([self.correct_, self.foretold_, ~self.correct_, 1 - self.foretold_])
-        share = self.correct_.mean()
-        pseudo_sample = np.log([share, share, 1 - share, 1 - share])
-        sums = np.logaddexp(log_sums(self.points_, weights, self.bandwidths_[0]), pseudo_sample)
-        return sums[..., 0] - sums[..., 1], sums[..., 2] - sums[..., 3]
+
+def _weights(correct: Bools, foretold: Floats) -> Floats:
+    return np.column_stack([correct, foretold, ~correct, 1 - foretold])
+
+
+def _against_foretold(log_sums: Floats, share: float) -> tuple[Floats, Floats]:
+    """How many times as many are correct as foretold, and how many times as many wrong; `share` of all are correct."""
+    pseudo_sample = np.log([share, share, 1 - share, 1 - share])
+    sums = np.logaddexp(log_sums, pseudo_sample)
+    return sums[..., 0] - sums[..., 1], sums[..., 2] - sums[..., 3]
 
 
 def _prior_line(odds: Floats, correct: Bools) -> Floats:

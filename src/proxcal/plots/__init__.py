@@ -4,6 +4,7 @@ from proxcal.plots.bias_index import BiasIndexDisplay
 from proxcal.plots.cumulative import CumulativeDisplay
 from proxcal.plots.density import DensityDisplay, DensityMaps
 from proxcal.plots.error_by_model import ErrorByModelDisplay
+from proxcal.plots.growth import GrowthDisplay, GrowthPoint
 from proxcal.plots.overfitting import OverfittingDisplay
 from proxcal.plots.proximity import ProximityCurve, ProximityDisplay
 from proxcal.plots.reliability import ReliabilityCurve, ReliabilityDisplay, before_after
@@ -15,6 +16,8 @@ __all__ = [
     "DensityDisplay",
     "DensityMaps",
     "ErrorByModelDisplay",
+    "GrowthDisplay",
+    "GrowthPoint",
     "OverfittingDisplay",
     "ProximityCurve",
     "ProximityDisplay",

@@ -72,10 +72,16 @@ class Proximity(Estimator):
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
-        largest = max(float(rows.max()), -float(rows.min()))
-        if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
-            raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
+        _check_squares(rows)
         return self._hold(References.of(rows, unit=self._unit))
+
+    def partial_fit(self, features: ArrayLike, y: Any = None) -> Self:
+        """Take further references, behind those so far: bit for bit as if all had come in one `fit`. Each call copies
+        and measures all references once, in less time than a hundred samples are looked up; a faiss index is built
+        again."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(features)
+        return self._hold(self._grown(check_features(features, n_columns=self.n_columns)))
 
     def _hold(self, references: References) -> Self:
         self.references_ = references.rows
@@ -101,10 +107,13 @@ class Proximity(Estimator):
 
     def extended(self, features: Array) -> Self:
         """A search among these references and, behind them, further ones (checked)."""
+        return self._like(self._grown(features))
+
+    def _grown(self, features: Array) -> References:
+        _check_squares(features)
         if self.compression_ is not None:
-            return self._like(with_further(self._references, features, self.reduction_, unit=self._unit))
-        grown: Self = clone(self).fit(np.concatenate([self.references_, features]))
-        return grown
+            return with_further(self._references, features, self.reduction_, unit=self._unit)
+        return References.of(np.concatenate([self.references_, features]), unit=self._unit)
 
     def compress(
         self,
@@ -164,14 +173,27 @@ class Proximity(Estimator):
         given, the sample itself left out by its index."""
         check_is_fitted(self)
         k = self.n_neighbors if k is None else k
-        n_references = len(self.references_)
         if features is None:
-            check_neighbors(k, n_references)
-            rows = self.references_ if self.reduction_ is None else as_queries(self.references_)
-            return self._nearest(rows, self.scale_, k, np.arange(n_references))
-        check_neighbors(k, n_references + 1)
+            return self._neighbors_of_own(slice(None), k)
+        check_neighbors(k, len(self.references_) + 1)
         rows = check_features(features, n_columns=self.n_columns)
         return self._nearest(*self._queries(rows, scale_of(rows, unit=self._unit)), k)
+
+    def _neighbors_of_own(self, which: slice | Ints, k: int) -> Neighbors:
+        """The k nearest of some of the references, each left out of its own."""
+        n_references = len(self.references_)
+        check_neighbors(k, n_references)
+        rows = self.references_[which]
+        rows = rows if self.reduction_ is None else as_queries(rows)
+        return self._nearest(rows, self.scale_[which], k, np.arange(n_references)[which])
+
+    def log_score_of_some(self, n_samples: int, random_state: int = 0) -> Floats:
+        """log D of so many of the references, drawn at random, or of all: what `log_score()` gives of them."""
+        n_references = len(self.references_)
+        which: slice | Ints = slice(None)
+        if n_samples < n_references:
+            which = np.sort(np.random.default_rng(random_state).permutation(n_references)[:n_samples])
+        return log_proximity(self._neighbors_of_own(which, self.n_neighbors))
 
     def neighbors_of(self, whole: "Proximity", own: Ints, k: int) -> Neighbors:
         """The k nearest of each reference of the search that this is compressed from, itself left out; `own` says which
@@ -244,6 +266,12 @@ def log_proximity(neighbors: Neighbors) -> Floats:
     """−mean distance, over all neighbours given."""
     mean: Floats = neighbors.distances.mean(axis=1)
     return -mean
+
+
+def _check_squares(rows: Array) -> None:
+    largest = max(float(rows.max()), -float(rows.min()))
+    if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
+        raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
 
 
 def check_neighbors(k: int, n_references: int) -> int:

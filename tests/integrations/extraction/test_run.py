@@ -305,6 +305,14 @@ def test_a_model_that_fails_is_left_out_and_named(images, own):
     assert done.error is None
 
 
+def test_other_texts_under_the_same_names_are_not_taken_for_done(own):
+    Path("a.csv").write_text("text,label\nhow,0\nwhy,1\n")
+    Path("b.csv").write_text("text,label\nwho,0\nwhy,1\n")
+    list(extract_each(["own:letters"], open_samples("a.csv"), Path("zoo"), Options(**QUICK)))
+    with pytest.warns(ProxcalWarning, match="was begun with data '2 samples, "):
+        list(extract_each(["own:letters"], open_samples("b.csv"), Path("zoo"), Options(**QUICK)))
+
+
 def test_a_file_of_other_settings_is_not_taken_for_done(images, own):
     samples = open_samples(images)
     list(extract_each(["own:small"], samples, Path("zoo"), Options(**QUICK)))

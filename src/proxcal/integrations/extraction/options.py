@@ -41,16 +41,24 @@ class Options:
 
     def settings(self, spec: str, samples: Samples) -> dict[str, Any]:
         """What decides what comes out, not how it is computed: a run goes on only from one with the same."""
-        labels = None if samples.labels is None else samples.labels.tolist()
-        content = json.dumps([list(samples.names), labels, samples.classes, self.classes])
         return {
             "model": spec,
-            "data": f"{len(samples)} samples, {hashlib.sha256(content.encode()).hexdigest()[:12]}",
+            "data": told_apart(samples, self.classes),
             "layer": self.head,
             "amp": self.amp,
             "features": self.features,
             "pca": None if self.pca is None else str(self.pca),
         }
+
+
+def told_apart(samples: Samples, classes: Sequence[str] | None = None) -> str:
+    """What tells these samples from others, images by their names alone; and the order of classes asked for."""
+    labels = None if samples.labels is None else samples.labels.tolist()
+    digest = hashlib.sha256(json.dumps([list(samples.names), labels, samples.classes, classes]).encode())
+    if samples.kind == "text":
+        for text in samples.contents:
+            digest.update(repr(text).encode())
+    return f"{len(samples)} samples, {digest.hexdigest()[:12]}"
 
 
 @dataclass(frozen=True)

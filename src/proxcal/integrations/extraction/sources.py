@@ -7,10 +7,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proxcal.datasets.samples import Kind
-from proxcal.integrations.extraction import functions, timm_models, torchvision_models, transformers_models
+from proxcal.integrations.extraction import (
+    functions,
+    onnx_models,
+    timm_models,
+    torchvision_models,
+    transformers_models,
+)
 from proxcal.integrations.extraction.network import Network
 
-SOURCES = {"timm": timm_models, "torchvision": torchvision_models, "hf": transformers_models}
+SOURCES = {"timm": timm_models, "torchvision": torchvision_models, "hf": transformers_models, "onnx": onnx_models}
 _GLOB = "*?["
 
 
@@ -33,7 +39,7 @@ def file_name(spec: str) -> str:
     source, name = _parts(spec)
     if source not in SOURCES:
         return f"{source}.{name}"
-    return Path(name).stem if source == "onnx" else Path(name).name
+    return onnx_models.called(name) if source == "onnx" else Path(name).name
 
 
 def load(spec: str, weights: Path | None, kind: Kind) -> Network:

@@ -1,6 +1,7 @@
 """hf:PATH, a folder with a classifier of images or texts as transformers' `save_pretrained` leaves it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -12,9 +13,9 @@ from proxcal.integrations.extraction.network import SUFFIXES, Network, as_it_is,
 
 _LONGEST = 512  # tokens, of a tokenizer that does not say
 _UNLIMITED = 10**9
-_AUTO: Mapping[Kind, tuple[str, str]] = {
-    "text": ("AutoModelForSequenceClassification", "AutoTokenizer"),
-    "image": ("AutoModelForImageClassification", "AutoImageProcessor"),
+_CLASSIFIERS: Mapping[Kind, str] = {
+    "text": "AutoModelForSequenceClassification",
+    "image": "AutoModelForImageClassification",
 }
 
 
@@ -35,19 +36,30 @@ def load(name: str, weights: Path | None) -> Network:
             f"hf:{name} needs a folder with a config.json, and nothing is downloaded: hf download MODEL --local-dir"
             f" {name}"
         )
-    transformers = require("transformers", "transformers", "hf:PATH")
-    config = _from(transformers.AutoConfig, folder)
+    config = config_of(folder)
     kind = _kind(folder, config)
-    classifier, preprocessor = _AUTO[kind]
-    model = _from(getattr(transformers, classifier), folder, dtype=require("torch", "torch", "extract").float32)
-    made = _from(getattr(transformers, preprocessor), folder)
+    model = from_folder(_CLASSIFIERS[kind], folder, dtype=require("torch", "torch", "extract").float32)
     files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES]
-    known = {"fingerprint": digest([folder / "config.json", *files]), "classes": _classes(config)}
+    known = {"fingerprint": digest([folder / "config.json", *files]), "classes": classes_of(config)}
     if kind == "image":
-        return Network.of_module(folder.name, kind, model, ImageInputs(made), **known)
-    return Network.of_module(
-        folder.name, kind, model, as_it_is, collate=TextInputs(made, _longest(made, config)), **known
-    )
+        return Network.of_module(folder.name, kind, model, image_inputs(folder), **known)
+    return Network.of_module(folder.name, kind, model, as_it_is, collate=text_inputs(folder), **known)
+
+
+def config_of(folder: Path) -> Any:
+    return from_folder("AutoConfig", folder)
+
+
+def image_inputs(folder: Path) -> "ImageInputs":
+    return ImageInputs(from_folder("AutoImageProcessor", folder))
+
+
+def text_inputs(folder: Path, fixed: int | None = None) -> "TextInputs":
+    """`fixed`: so many tokens, whatever the text."""
+    tokenizer = from_folder("AutoTokenizer", folder)
+    if fixed is not None:
+        return TextInputs(tokenizer, fixed, "max_length")
+    return TextInputs(tokenizer, longest(tokenizer, config_of(folder)))
 
 
 @dataclass(frozen=True)
@@ -66,23 +78,34 @@ class TextInputs:
 
     tokenizer: Any
     longest: int
+    padding: str = "longest"
 
     def __call__(self, texts: list[Any]) -> dict[str, Any]:
         columns = list(zip(*texts, strict=True)) if isinstance(texts[0], tuple) else [texts]
         tokens = self.tokenizer(
-            *map(list, columns), padding=True, truncation=True, max_length=self.longest, return_tensors="pt"
+            *map(list, columns), padding=self.padding, truncation=True, max_length=self.longest, return_tensors="pt"
         )
         return dict(tokens)
 
 
-def _from(auto: Any, folder: Path, **arguments: Any) -> Any:
+def from_folder(auto: str, folder: Path, **arguments: Any) -> Any:
+    """What one of transformers' Auto classes makes of the folder."""
+    made = getattr(require("transformers", "transformers", "hf:PATH"), auto)
+    try:
+        with without_bars():
+            return made.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **arguments)
+    except (ValueError, OSError, KeyError, RuntimeError) as error:
+        raise ValueError(f"{folder} cannot be read by {auto}: {one_line(error)}") from None
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """transformers reads and writes without progress bars of its own."""
     bars = require("transformers.utils.logging", "transformers", "hf:PATH")
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()
     try:
-        return auto.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **arguments)
-    except (ValueError, OSError, KeyError, RuntimeError) as error:
-        raise ValueError(f"hf:{folder} cannot be read by {auto.__name__}: {one_line(error)}") from None
+        yield
     finally:
         if shown:
             bars.enable_progress_bar()
@@ -99,7 +122,7 @@ def _kind(folder: Path, config: Any) -> Kind:
     )
 
 
-def _longest(tokenizer: Any, config: Any) -> int:
+def longest(tokenizer: Any, config: Any) -> int:
     """Tokens that the model takes: what the tokenizer says, unless that is its way to say nothing; then of the
     positions there are all but two, which some models keep for themselves."""
     positions = getattr(config, "max_position_embeddings", None) or _LONGEST
@@ -107,7 +130,7 @@ def _longest(tokenizer: Any, config: Any) -> int:
     return min(said, positions) if said < _UNLIMITED else min(_LONGEST, positions - 2)
 
 
-def _classes(config: Any) -> tuple[str, ...] | None:
+def classes_of(config: Any) -> tuple[str, ...] | None:
     """The model's own names, if it has been given any."""
     by_id = {int(i): str(name) for i, name in (config.id2label or {}).items()}
     given = any(name != f"LABEL_{i}" for i, name in by_id.items())
