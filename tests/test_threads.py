@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from proxcal import _threads
-from proxcal._threads import even_blocks, in_threads
+from proxcal._threads import even_blocks, in_threads, products_on_one_thread
 
 
 class FakeBlas:
@@ -88,3 +88,9 @@ def test_blocks_keep_all_threads_busy(blas, n, expected):
     assert len(blocks) == expected
     assert sum(sizes) == n
     assert max(sizes, default=0) - min(sizes, default=0) <= 1
+
+
+def test_thin_products_have_one_thread_and_all_of_them_after(blas):
+    with products_on_one_thread():
+        assert blas.allowed == 1
+    assert blas.allowed == 2

@@ -42,6 +42,13 @@ def even_blocks(n_rows: int, size: int) -> list[slice]:
 
 
 @contextmanager
+def products_on_one_thread() -> Iterator[None]:
+    """For products so thin that threads would mostly wait for each other."""
+    with _threads_of_blas(at_most=2):
+        yield
+
+
+@contextmanager
 def _threads_of_blas(at_most: int) -> Iterator[int]:
     """How many threads may be used, products being held to one each; 1 while another call holds them."""
     if at_most < 2:

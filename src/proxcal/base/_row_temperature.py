@@ -11,8 +11,8 @@ heart; L-BFGS runs to convergence, from a few starts.
 
 import numpy as np
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from proxcal._threads import products_on_one_thread
 from proxcal._validation import Array, Floats, Ints, blocks_of, check_choice
 from proxcal.base import _network as network
 from proxcal.base._calibrator import BaseCalibrator, as_logits, softmax
@@ -99,7 +99,7 @@ def _least(curves: LossCurves, inputs: Floats, rng: np.random.Generator) -> Floa
 
     options = {"maxiter": _MAX_STEPS, "maxfun": 2 * _MAX_STEPS, "ftol": 1e-7, "gtol": 1e-6}
     starts = [network.start(n_inputs, rng) for _ in range(_N_STARTS)]
-    with threadpool_limits(1, "blas"):  # products this thin only wait for each other on several threads
+    with products_on_one_thread():
         ends = [minimize(objective, start, jac=True, method="L-BFGS-B", options=options) for start in starts]
     best: Floats = min(ends, key=lambda end: float(end.fun)).x
     return best

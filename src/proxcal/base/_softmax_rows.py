@@ -80,4 +80,5 @@ class SoftmaxRows:
             t = np.subtract(z, self.top[block, None].astype(precision), dtype=precision, order="C")
             t *= beta_column.astype(precision)
         np.maximum(t, -200, out=t)
-        return t.astype(np.float32, copy=False)
+        below: Array = t.astype(np.float32, copy=False)
+        return below

@@ -106,7 +106,8 @@ def _label_probability(rows: SoftmaxRows, beta: float, total: Floats) -> Floats:
 
 def _totals(rows: SoftmaxRows, beta: float) -> Floats:
     """Σ e of each row, e = exp(β (z − max z))."""
-    return rows.of_blocks(lambda _, t: np.exp(t, out=t).sum(axis=1), beta, 1)[0]
+    (total,) = rows.of_blocks(lambda _, t: np.exp(t, out=t).sum(axis=1), beta, 1)
+    return np.asarray(total)
 
 
 def _products(rows: SoftmaxRows, beta: float) -> Floats:

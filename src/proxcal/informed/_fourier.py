@@ -11,7 +11,7 @@ rounding. As cos(a − b) = cos a cos b + sin a sin b, a sum over samples is thr
 
 import numpy as np
 
-from proxcal._threads import in_threads
+from proxcal._threads import in_threads, products_on_one_thread
 from proxcal._validation import Floats, row_blocks
 
 _REACH = 8.6  # bandwidths: exp(-½ R²) < 1e-16
@@ -32,10 +32,11 @@ def kernel_sums(points: Floats, samples: Floats, weights: Floats) -> Floats:
     series = [_coefficients(period) for period in periods]
     width = len(series[0]) + len(series[1])
     moments = np.zeros((weights.shape[1], len(series[0]), len(series[1])))
-    for block in row_blocks(len(samples), width, _BYTES):
-        x, y = (_waves(samples[block, axis] - low[axis], periods[axis]) for axis in range(2))
-        for moment, weight in zip(moments, weights[block].T, strict=True):
-            moment += (x * weight[:, None]).T @ y
+    with products_on_one_thread():
+        for block in row_blocks(len(samples), width, _BYTES):
+            x, y = (_waves(samples[block, axis] - low[axis], periods[axis]) for axis in range(2))
+            for moment, weight in zip(moments, weights[block].T, strict=True):
+                moment += (x * weight[:, None]).T @ y
     moments *= series[0][:, None] * series[1]
     sums = np.empty((len(points), weights.shape[1]))
 

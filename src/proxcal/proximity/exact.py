@@ -80,7 +80,8 @@ class ExactSearch:
             for tile, keys in self._precise_tiles(moved):
                 _leave_out(own, tile, keys)
                 chosen = (keys <= limit[:, None]) & (self._copies_before[tile] <= k)
-                columns = _columns(*np.nonzero(chosen), len(keys))
+                row, column = np.nonzero(chosen)
+                columns = _columns(row, column, len(keys))
                 near.append(np.where(columns < 0, columns, columns + tile.start))
             return np.concatenate(near, axis=1)
 
