@@ -39,14 +39,14 @@ def _scores(workload: Workload) -> _Scores:
     return _Scores(calibration.logits, softmax(calibration.logits), calibration.labels, some, softmax(some))
 
 
-def _on_logits(make: Callable[[], Any], apply: str = "predict_proba") -> dict[str, Callable[..., Any]]:
+def _on_logits(make: Callable[[], Any], apply: str = "predict_proba") -> dict[str, Any]:
     return {
         "run": lambda scores: make().fit(scores.logits, scores.labels),
         "answer": lambda scores, fitted: getattr(fitted, apply)(scores.test_logits),
     }
 
 
-def _on_probs(make: Callable[[], Any], apply: str = "predict_proba") -> dict[str, Callable[..., Any]]:
+def _on_probs(make: Callable[[], Any], apply: str = "predict_proba") -> dict[str, Any]:
     return {
         "run": lambda scores: _fitted(make(), scores.probs, scores.labels),
         "answer": lambda scores, fitted: getattr(fitted, apply)(scores.test_probs),
@@ -112,9 +112,9 @@ def _ours(make: Callable[..., Any], *, input: str) -> tuple[Contestant, ...]:
     return (Contestant("proxcal", **of(lambda: make(input=input))),)
 
 
-_SKLEARN = {"module": "sklearn", "package": "scikit-learn"}
-_NETCAL = {"module": "netcal", "package": "netcal"}
-_PROBMETRICS = {"module": "probmetrics", "package": "probmetrics"}
+_SKLEARN: dict[str, Any] = {"module": "sklearn", "package": "scikit-learn"}
+_NETCAL: dict[str, Any] = {"module": "netcal", "package": "netcal"}
+_PROBMETRICS: dict[str, Any] = {"module": "probmetrics", "package": "probmetrics"}
 
 TEMPERATURE = Stage(
     "temperature",

@@ -143,7 +143,8 @@ class Extractor:
 
     def _rows(self, features: Array) -> Array:
         if self._head.is_map and features.ndim == 4:
-            return features.mean(axis=(2, 3))
+            of_map: Array = features.mean(axis=(2, 3))
+            return of_map
         if features.ndim > 2 and math.prod(features.shape[2:]) == 1:
             return features.reshape(features.shape[:2])
         if features.ndim != 2:

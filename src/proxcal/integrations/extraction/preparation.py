@@ -45,6 +45,8 @@ class UsualImages:
         left, top = (size[0] - self.width) // 2, (size[1] - self.height) // 2
         resized = image.resize(size, Image.Resampling.BILINEAR)
         cut = resized.crop((left, top, left + self.width, top + self.height))
-        values = (np.asarray(cut, dtype=np.float32) / 255 - np.float32(MEAN)) / np.float32(DEVIATION)
+        values = (np.asarray(cut, dtype=np.float32) / 255 - np.array(MEAN, np.float32)) / np.array(
+            DEVIATION, np.float32
+        )
         values = values if self.channels_last else values.transpose(2, 0, 1)
         return require("torch", "torch", "extract").from_numpy(np.ascontiguousarray(values))
