@@ -270,7 +270,7 @@ class ProCal(ReferenceSet):
             return checked, None
         search = self.proximity_
         rows = check_features(features, n_samples=len(checked), n_columns=search.n_columns)
-        return checked, search.neighbors(rows, min(k, len(search.references_) - 1))
+        return checked, search.neighbors(rows, min(k, search.n_references - 1))
 
 
 def _is_auto(base: Any) -> bool:

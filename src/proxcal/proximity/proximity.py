@@ -71,10 +71,7 @@ class Proximity(Estimator):
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
-        largest = max(float(rows.max()), -float(rows.min()))
-        if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
-            raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
-        return self._hold(References.of(rows, unit=self._unit))
+        return self._hold(references_of(rows, unit=self._unit))
 
     def _hold(self, references: References) -> Self:
         self.references_ = references.rows
@@ -140,6 +137,10 @@ class Proximity(Estimator):
         return smaller, kept
 
     @property
+    def n_references(self) -> int:
+        return len(self.references_)
+
+    @property
     def n_columns(self) -> int:
         """Of the features that are looked up."""
         return int(self.references_.shape[1] if self.reduction_ is None else len(self.reduction_.mean_))
@@ -157,12 +158,10 @@ class Proximity(Estimator):
         given, the sample itself left out by its index."""
         check_is_fitted(self)
         k = self.n_neighbors if k is None else k
-        n_references = len(self.references_)
         if features is None:
-            check_neighbors(k, n_references)
-            rows = self.references_ if self.reduction_ is None else as_queries(self.references_)
-            return self._nearest(rows, self.scale_, k, np.arange(n_references))
-        check_neighbors(k, n_references + 1)
+            check_neighbors(k, self.n_references)
+            return self._nearest_of_references(k)
+        check_neighbors(k, self.n_references + 1)
         rows = check_features(features, n_columns=self.n_columns)
         return self._nearest(*self._queries(rows, scale_of(rows, unit=self._unit)), k)
 
@@ -174,6 +173,10 @@ class Proximity(Estimator):
         found = self._nearest(*self._queries(whole.references_, whole.scale_), min(k + 1, len(kept)))
         return found.without(own)
 
+    def _nearest_of_references(self, k: int) -> Neighbors:
+        rows = self.references_ if self.reduction_ is None else as_queries(self.references_)
+        return self._nearest(rows, self.scale_, k, np.arange(self.n_references))
+
     def _queries(self, rows: Array, scale: Floats) -> tuple[Array, Floats]:
         """scale · rows as they are looked up."""
         if self.reduction_ is None:
@@ -181,7 +184,9 @@ class Proximity(Estimator):
         return self.reduction_.queries(rows, scale), np.ones(len(rows))
 
     def _nearest(self, rows: Array, scale: Floats, k: int, own: Ints | None = None) -> Neighbors:
-        found = self._search().search(rows, scale, k, own)
+        return self._in_metric(self._search().search(rows, scale, k, own))
+
+    def _in_metric(self, found: Neighbors) -> Neighbors:
         if self.metric == "cosine":  # for unit rows ‖a − b‖² = 2 (1 − cosine)
             return Neighbors(found.distances**2 / 2, found.indices)
         return found
@@ -236,6 +241,14 @@ class Proximity(Estimator):
     @property
     def _unit(self) -> bool:
         return self.normalize or self.metric == "cosine"
+
+
+def references_of(rows: Array, *, unit: bool) -> References:
+    """Of checked features."""
+    largest = max(float(rows.max()), -float(rows.min()))
+    if largest * np.sqrt(rows.shape[1]) >= _LONGEST:
+        raise ValueError(f"features reach {largest:.3g}, whose squares overflow; rescale them")
+    return References.of(rows, unit=unit)
 
 
 def log_proximity(neighbors: Neighbors) -> Floats:
