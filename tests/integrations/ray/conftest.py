@@ -9,27 +9,36 @@ import pytest
 
 import proxcal as px
 
+SMALL = {"num_cpus": 3, "object_store_memory": 80 << 20}
+
 
 @pytest.fixture(scope="session")
-def cluster():
-    """Ray, connected."""
+def nodes():
+    """The cluster, to which Ray is connected."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    small = {"num_cpus": 3, "object_store_memory": 80 << 20, "include_dashboard": False}
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Ray leaves files and sockets to the collector
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
-        nodes = Cluster(initialize_head=True, head_node_args=small)
+        started = Cluster(initialize_head=True, head_node_args=SMALL | {"include_dashboard": False})
         for _ in range(2):
-            nodes.add_node(**small)
-        ray.init(address=nodes.address, log_to_driver=False, logging_level=logging.ERROR)
+            started.add_node(**SMALL)
+        ray.init(address=started.address, log_to_driver=False, logging_level=logging.ERROR)
         ray.data.DataContext.get_current().enable_progress_bars = False
-        yield ray
+        yield started
         ray.shutdown()
-        nodes.shutdown()
+        started.shutdown()
         gc.collect()
+
+
+@pytest.fixture(scope="session")
+def cluster(nodes):
+    """Ray, connected."""
+    import ray
+
+    return ray
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,11 @@ import pytest
 from sklearn.base import clone
 
 import proxcal as px
+from proxcal.proximity.references import nearest_of_parts
 
 pytest.importorskip("ray")
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
 from proxcal.integrations.ray import ShardedProximity, fit_sharded, sharded
 
 N_SHARDS = 3
@@ -93,7 +96,6 @@ def test_an_actor_that_dies_in_the_middle_changes_nothing(cluster, searches, mon
     victim = search._sharded_search._actors[1]
     before = process_of(cluster, victim)
     asked = []
-    merge = px.proximity.references.nearest_of_parts
 
     def kill(parts, k):
         asked.append(len(parts))
@@ -102,12 +104,32 @@ def test_an_actor_that_dies_in_the_middle_changes_nothing(cluster, searches, mon
                 cluster.kill(victim, no_restart=False)
             else:
                 os.kill(before, signal.SIGKILL)
-        return merge(parts, k)
+        return nearest_of_parts(parts, k)
 
     monkeypatch.setattr("proxcal.integrations.ray._search.nearest_of_parts", kill)
     assert_same(search.neighbors(queries), px.Proximity().fit(references).neighbors(queries))
     assert len(asked) > 4
     assert process_of(cluster, victim) != before
+
+
+def test_a_machine_that_is_lost_in_the_middle_changes_nothing(cluster, nodes, monkeypatch):
+    monkeypatch.setattr("proxcal.integrations.ray._search._BLOCK_BYTES", 6 * 8 * 20)
+    references, queries = features_of("copies")
+    machine = nodes.add_node(num_cpus=1, object_store_memory=80 << 20)
+    there = NodeAffinitySchedulingStrategy(machine.node_id, soft=True)
+    search = ShardedProximity(n_shards=2, actor_options={"num_cpus": 0.1, "scheduling_strategy": there}).fit(references)
+    asked = []
+
+    def lose(parts, k):
+        asked.append(len(parts))
+        if len(asked) == 2:
+            nodes.remove_node(machine, allow_graceful=False)
+        return nearest_of_parts(parts, k)
+
+    monkeypatch.setattr("proxcal.integrations.ray._search.nearest_of_parts", lose)
+    assert_same(search.neighbors(queries), px.Proximity().fit(references).neighbors(queries))
+    assert len(asked) > 4
+    search.close()
 
 
 @pytest.fixture
