@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -69,11 +69,11 @@ class ShardedProximity(Proximity):
                 ' it with index="exact"'
             )
         check_is_fitted(proximity)
-        settings = proximity.get_params()
+        references, settings = proximity._references, proximity.get_params()
         del settings["index"]
         made = cls(**settings, n_shards=n_shards, actor_options=actor_options)
         made.reduction_, made.compression_ = proximity.reduction_, proximity.compression_
-        return made._hold(proximity._references)
+        return made._hold(references)
 
     def fit_files(self, files: Sequence[FilePath], *, prefix: str = "") -> Self:
         """Take the `features` of predictions files (.npz or .safetensors), a part a file, as the references; they
@@ -101,7 +101,7 @@ class ShardedProximity(Proximity):
 
     @property
     def n_columns(self) -> int:
-        return self._sharded_search.widths[0] if self.reduction_ is None else len(self.reduction_.mean_)
+        return self._sharded_search.widths[0] if self.reduction_ is None else int(self.reduction_.mean_.size)
 
     @property
     def references_(self) -> Array:  # type: ignore[override]
@@ -137,8 +137,7 @@ class ShardedProximity(Proximity):
     @property
     def _sharded_search(self) -> ShardedSearch:
         check_is_fitted(self)
-        search: ShardedSearch = self._searcher
-        return search
+        return cast(ShardedSearch, self._searcher)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_searcher")
