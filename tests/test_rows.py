@@ -76,6 +76,15 @@ def test_an_overtaken_rows_exponent_is_lowered_just_enough():
     np.testing.assert_allclose(rebuild(rows, confidence, 1.0, "keep")[0], [0.4, *expected], rtol=1e-6)
 
 
+def test_a_row_does_not_depend_on_the_rows_beside_it():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(500, 10)) * rng.uniform(0, 5, size=(500, 1))
+    rows = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    confidence = rows.max(axis=1) * rng.uniform(0.3, 1.2, size=500).clip(0, 1)
+    alone = [rebuild(rows[i : i + 1], confidence[i : i + 1], 1.3, "keep")[0] for i in range(500)]
+    np.testing.assert_array_equal(rebuild(rows, confidence, 1.3, "keep"), alone)
+
+
 @pytest.mark.parametrize("confidence", [0.0, 0.1, 0.25])
 def test_a_confidence_no_ranking_allows_gives_a_nearly_uniform_row_in_order(confidence):
     found = rebuild(np.array([[0.1, 0.7, 0.15, 0.05]]), np.array([confidence]), 1.0, "keep")[0]

@@ -110,7 +110,7 @@ class ReferenceSet(Estimator):
         """The k nearest references of checked features, or all where there are fewer."""
         if rows is None:
             return None
-        return self.proximity_.neighbors(rows, min(k, len(self.proximity_.references_) - 1))
+        return self.proximity_.neighbors(rows, min(k, self.proximity_.n_references - 1))
 
     def _samples(self, top: Top, neighbors: Neighbors, with_evidence: bool, own: Ints | None = None) -> Samples:
         """What is known of samples once their neighbours are found; `own`: which references they are, if any."""

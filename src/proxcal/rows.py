@@ -93,20 +93,23 @@ def rebuild(rows: Floats, confidence: Floats, exponent: float, mode: Mode) -> Fl
 def _lower_exponents(below: Floats, least_total: Floats, exponent: float) -> Floats:
     """The largest b ≤ β with Σ exp(b · below) ≥ least_total, a row; the floor where there is none.
 
-    log Σ exp is convex and falls with b, so Newton's steps from 0 never pass the solution.
+    log Σ exp is convex and falls with b, so Newton's steps from 0 never pass the solution. Each row stops by itself, so
+    that it does not depend on the rows beside it.
     """
     b = np.where(least_total < below.shape[1] - 1, _TINY, min(_FLOOR, exponent))
     finite = np.where(np.isfinite(below), below, 0)
     target = np.log(least_total)
+    moving = np.ones(len(below), dtype=np.bool_)
     for _ in range(_MAX_STEPS):
         weights = np.exp(b[:, None] * below)
         total = weights.sum(axis=1)
         gap = np.log(total) - target
         fall = -(weights * finite).sum(axis=1) / total
-        reachable = (gap > 0) & (fall > _ROUNDING)
+        reachable = moving & (gap > 0) & (fall > _ROUNDING)
         step = np.where(reachable, gap / np.where(reachable, fall, 1), 0)
         b = np.minimum(b + step, exponent)
-        if not np.any(step > _ROUNDING * b):
+        moving &= step > _ROUNDING * b
+        if not moving.any():
             break
     return b
 

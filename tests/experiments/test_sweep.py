@@ -309,6 +309,13 @@ def test_parquet_without_pyarrow_is_told_before_any_work(zoo, tmp_path, monkeypa
     assert worked == []
 
 
+def test_ray_that_is_not_installed_is_told_before_any_work(zoo, tmp_path, monkeypatch, worked):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ImportError, match=r'engine="ray" needs ray .* pip install "proxcal\[ray\]"'):
+        px.sweep(zoo, output=tmp_path / "r.csv", engine="ray", **QUICK)
+    assert list(tmp_path.iterdir()) == worked == []
+
+
 def test_a_parquet_file_that_is_not_of_a_sweep_is_refused(zoo, tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "r.parquet").write_bytes(b"mine")
@@ -479,6 +486,7 @@ def test_a_table_without_files_is_refused(zoo, tmp_path):
         ({"seeds": []}, "seeds must be whole numbers, one or more, each once"),
         ({"fraction": 2}, "fraction must be a number in"),
         ({"jobs": 0}, "jobs must be a whole number of at least 1; got 0"),
+        ({"engine": "spark"}, "engine must be one of 'processes', 'ray'; got 'spark'"),
         ({"informed": "magic"}, "informed must be one of 'auto'"),
         ({"rows": "sort"}, "rows must be one of 'keep'"),
         ({"output": "r.txt"}, "output has the suffix '.txt'"),

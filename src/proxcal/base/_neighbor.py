@@ -72,7 +72,7 @@ class NeighborCalibrator(BaseCalibrator):
     def _search(self, features: ArrayLike | None, n_samples: int) -> Neighbors:
         search = self._own_search()
         rows = check_features(features, n_samples=n_samples, n_columns=search.n_columns)
-        return search.neighbors(rows, min(self.n_searched, len(search.references_) - 1))
+        return search.neighbors(rows, min(self.n_searched, search.n_references - 1))
 
     def _own_search(self) -> Proximity:
         check_is_fitted(self)

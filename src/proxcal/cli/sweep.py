@@ -35,7 +35,15 @@ def sweep(
         str, typer.Option(help="One random split of each file each: --seeds 2020 2021", metavar="NUMBERS")
     ] = "2020",
     fraction: Annotated[float, typer.Option(help="Share of each file that calibrates.")] = 0.5,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes at once.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", "-j", help="Files at once.", show_default="1; with --engine ray the cluster's processors"
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(help="processes of this machine, or ray: tasks on the cluster that RAY_ADDRESS names.")
+    ] = "processes",
     metadata: Annotated[
         Path | None,
         typer.Option(
@@ -70,6 +78,7 @@ def sweep(
                 output=output,
                 overwrite=force,
                 jobs=jobs,
+                engine=engine,  # type: ignore[arg-type]  # checked there
                 progress=move,
                 **options.settings(informed, rows, neighbors, metric, no_normalize),
             )

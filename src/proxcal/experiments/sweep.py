@@ -8,7 +8,6 @@ a file holds is known by its SHA-256, not by its name or its date.
 import hashlib
 import json
 import os
-import signal
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -17,11 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import joblib
-
 from proxcal._validation import ProxcalWarning, check_integer, check_number
 from proxcal.bias import bias_test
 from proxcal.bundle import Predictions
+from proxcal.experiments._engines import Engine, check_engine
 from proxcal.experiments._metadata import Metadata, Table, metadata_in, metadata_of, metadata_table
 from proxcal.experiments._results_file import ResultsFile
 from proxcal.experiments._setup import Bases, check_bases, check_complete, check_seeds, make_calibrators
@@ -70,7 +68,8 @@ def sweep(
     metadata: FilePath | Table | None = None,
     output: FilePath | None = None,
     overwrite: bool = False,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: Engine = "processes",
     progress: Progress | None = None,
     **settings: Any,
 ) -> Sweep:
@@ -90,12 +89,16 @@ def sweep(
     output : .csv or .parquet that takes the rows as they come. What an earlier sweep with the same settings left there,
         killed or not, is gone on from; files with an error are tried again.
     overwrite : start anew in `output`, whatever is there.
-    jobs : so many processes at once, which share the processors.
+    jobs : so many units at once: processes, which share the processors, or Ray's tasks. Unless told, one process, or as
+        many tasks as the cluster has processors.
+    engine : "processes" of this machine, or "ray" (the `ray` extra): tasks of one processor each on any machine of the
+        Ray cluster that this process is in, which see the files under the same paths. What is found is the same.
     progress : called before the first and after each file and seed, with the number done, that in all, and its name.
     settings : of `ProCal`: informed, rows, n_neighbors, metric, normalize, index, random_state.
     """
     seeds = check_seeds(seeds)
-    jobs = check_integer("jobs", jobs, at_least=1)
+    run_units = check_engine(engine)
+    jobs = None if jobs is None else check_integer("jobs", jobs, at_least=1)
     plan = _plan(bases, check_number("fraction", fraction, above=0, at_most=1), paper, prefix, settings)
     paths = _paths(files)
     table = metadata_table(metadata, paths)
@@ -110,7 +113,7 @@ def sweep(
     rows = [*kept, *errors]
     with nullcontext() if results is None else results.start(rows):
         _tell(errors)
-        for unit_rows in _in_processes(units, plan, jobs):
+        for unit_rows in run_units(partial(_run, plan), units, jobs):
             rows += unit_rows
             if results is not None:
                 results.append(unit_rows)
@@ -193,25 +196,6 @@ def _units(known: Sequence[_File], seeds: Sequence[int], plan: _Plan, done: set[
             missing = frozenset(name for name in calibrators if (file.fingerprint, seed, name) not in done)
             if missing:
                 yield _Unit(file, seed, missing)
-
-
-def _in_processes(units: Sequence[_Unit], plan: _Plan, jobs: int) -> Iterator[list[SweepRecord]]:
-    """Each unit's rows, as they come. Of one job all is done here; else its threads are its share of the processors."""
-    if jobs == 1:
-        yield from map(partial(_run, plan), units)
-        return
-    work = partial(_run_apart, plan)
-    n_threads = max(1, joblib.cpu_count() // jobs)
-    with joblib.parallel_config("loky", inner_max_num_threads=n_threads), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", r"\d+ tasks ", UserWarning)  # joblib's, of those that an interrupt cancels
-        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-        yield from parallel(joblib.delayed(work)(unit) for unit in units)
-
-
-def _run_apart(plan: _Plan, unit: _Unit) -> list[SweepRecord]:
-    """In a process of its own, which leaves Ctrl-C, sent to all processes of a terminal, to the one that ends it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return _run(plan, unit)
 
 
 def _run(plan: _Plan, unit: _Unit) -> list[SweepRecord]:

@@ -17,7 +17,7 @@ import numpy as np
 from proxcal._mapped import LARGE
 from proxcal._validation import Array, Floats, Ints, blocks_of
 from proxcal.proximity.exact import ExactSearch
-from proxcal.proximity.references import Neighbors, References
+from proxcal.proximity.references import Neighbors, References, nearest_of_parts
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class PartsSearch:
                 near = ExactSearch(part, self.chunk_size).search(
                     rows[queries], scale[queries], k, None if selves is None else selves - start
                 )
-                _merge(found.take(queries), Neighbors(near.distances, near.indices + start))
+                nearest = nearest_of_parts([found.take(queries), Neighbors(near.distances, near.indices + start)], k)
+                found.distances[queries], found.indices[queries] = nearest.distances, nearest.indices
         return found
 
     def tune(self, k: int) -> float:
@@ -66,12 +67,3 @@ class PartsSearch:
     def _dtype(self) -> np.dtype[Any]:
         """Of a part in memory: what products are taken in, or the rows' own where that holds more."""
         return np.promote_types(self.references.rows.dtype, np.float32)
-
-
-def _merge(found: Neighbors, others: Neighbors) -> None:
-    """The nearest of both, in place; the others' indices are the larger, so that they come last among equals."""
-    distances = np.concatenate([found.distances, others.distances], axis=1)
-    indices = np.concatenate([found.indices, others.indices], axis=1)
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, : found.distances.shape[1]]
-    found.distances[:] = np.take_along_axis(distances, nearest, axis=1)
-    found.indices[:] = np.take_along_axis(indices, nearest, axis=1)

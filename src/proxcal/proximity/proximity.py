@@ -72,8 +72,7 @@ class Proximity(Estimator):
         check_integer("chunk_size", self.chunk_size, at_least=1)
         rows = check_features(features)
         check_neighbors(self.n_neighbors, len(rows))
-        _check_squares(rows)
-        return self._hold(References.of(rows, unit=self._unit))
+        return self._hold(references_of(rows, unit=self._unit))
 
     def partial_fit(self, features: ArrayLike, y: Any = None) -> Self:
         """Take further references, behind those so far: bit for bit as if all had come in one `fit`. Each call copies
@@ -156,6 +155,10 @@ class Proximity(Estimator):
         return smaller, kept
 
     @property
+    def n_references(self) -> int:
+        return len(self.references_)
+
+    @property
     def n_columns(self) -> int:
         """Of the features that are looked up."""
         return int(self.references_.shape[1] if self.reduction_ is None else len(self.reduction_.mean_))
@@ -174,18 +177,18 @@ class Proximity(Estimator):
         check_is_fitted(self)
         k = self.n_neighbors if k is None else k
         if features is None:
-            return self._neighbors_of_own(slice(None), k)
-        check_neighbors(k, len(self.references_) + 1)
+            check_neighbors(k, self.n_references)
+            return self._nearest_of_references(k)
+        check_neighbors(k, self.n_references + 1)
         rows = check_features(features, n_columns=self.n_columns)
         return self._nearest(*self._queries(rows, scale_of(rows, unit=self._unit)), k)
 
     def _neighbors_of_own(self, which: slice | Ints, k: int) -> Neighbors:
         """The k nearest of some of the references, each left out of its own."""
-        n_references = len(self.references_)
-        check_neighbors(k, n_references)
+        check_neighbors(k, self.n_references)
         rows = self.references_[which]
         rows = rows if self.reduction_ is None else as_queries(rows)
-        return self._nearest(rows, self.scale_[which], k, np.arange(n_references)[which])
+        return self._nearest(rows, self.scale_[which], k, np.arange(self.n_references)[which])
 
     def log_score_of_some(self, n_samples: int, random_state: int = 0) -> Floats:
         """log D of so many of the references, drawn at random, or of all: what `log_score()` gives of them."""
@@ -201,6 +204,9 @@ class Proximity(Estimator):
         found = self._nearest(*self._queries(whole.references_, whole.scale_), min(k + 1, len(self.references_)))
         return found.without(own)
 
+    def _nearest_of_references(self, k: int) -> Neighbors:
+        return self._neighbors_of_own(slice(None), k)
+
     def _queries(self, rows: Array, scale: Floats) -> tuple[Array, Floats]:
         """scale · rows as they are looked up."""
         if self.reduction_ is None:
@@ -208,7 +214,9 @@ class Proximity(Estimator):
         return self.reduction_.queries(rows, scale), np.ones(len(rows))
 
     def _nearest(self, rows: Array, scale: Floats, k: int, own: Ints | None = None) -> Neighbors:
-        found = self._search().search(rows, scale, k, own)
+        return self._in_metric(self._search().search(rows, scale, k, own))
+
+    def _in_metric(self, found: Neighbors) -> Neighbors:
         if self.metric == "cosine":  # for unit rows ‖a − b‖² = 2 (1 − cosine)
             return Neighbors(found.distances**2 / 2, found.indices)
         return found
@@ -260,6 +268,12 @@ class Proximity(Estimator):
     @property
     def _unit(self) -> bool:
         return self.normalize or self.metric == "cosine"
+
+
+def references_of(rows: Array, *, unit: bool) -> References:
+    """Of checked features."""
+    _check_squares(rows)
+    return References.of(rows, unit=unit)
 
 
 def log_proximity(neighbors: Neighbors) -> Floats:

@@ -5,7 +5,7 @@ the candidates are measured here in float64, and the nearest of them are the nei
 found them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -41,6 +41,14 @@ class Neighbors:
         return Neighbors(self.distances[kept].reshape(shape), self.indices[kept].reshape(shape))
 
 
+def nearest_of_parts(parts: Sequence[Neighbors], k: int) -> Neighbors:
+    """The k nearest of those found in each part of the references; of references at the same distance the first."""
+    distances = np.concatenate([part.distances for part in parts], axis=1)
+    indices = np.concatenate([part.indices for part in parts], axis=1)
+    order = np.lexsort((indices, distances), axis=1)[:, :k]
+    return Neighbors(np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1))
+
+
 @dataclass(frozen=True)
 class References:
     """Reference rows as they came, and what each needs to become scale · row: a unit row, or itself where scale is
@@ -70,6 +78,10 @@ class References:
     def factor(self) -> float:
         """By which all rows are multiplied that do not get unit length."""
         return float(self.scale[0])
+
+    def part(self, which: slice) -> "References":
+        """Some of the references, moved by the mean of all."""
+        return References(self.rows[which], self.scale[which], self.center, self.half_square[which])
 
     def moved(self, which: slice | Ints) -> NDArray[np.float32]:
         """Some of scale · rows − center: their distances are those of the references, their rounding is the least."""

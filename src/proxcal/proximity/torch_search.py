@@ -16,7 +16,7 @@ import numpy as np
 from proxcal._extras import require
 from proxcal._validation import Array, Floats, Ints
 from proxcal.proximity._shard import Shard
-from proxcal.proximity.references import Neighbors, References
+from proxcal.proximity.references import Neighbors, References, nearest_of_parts
 
 _GIB = 1 << 30
 _OF_FREE = 0.8  # of a GPU's memory, where no limit is given
@@ -56,19 +56,17 @@ class TorchSearch:
         queries, query_scale = self._tensor(rows), self._tensor(scale)
         selves = None if own is None else self._tensor(own)
 
-        def on_device(i: int) -> list[Any]:
+        def on_device(i: int) -> list[Neighbors]:
             found = []
             for start, shard in self._shards(i):
                 mine = None if selves is None else selves - start
                 distances, indices = shard.nearest(queries, query_scale, k, mine)
-                found.append((distances.cpu().numpy(), indices.cpu().numpy() + start))
+                found.append(Neighbors(distances.cpu().numpy(), indices.cpu().numpy() + start))
             return found
 
         with ThreadPoolExecutor(len(self._devices)) as pool:
             found = [part for some in pool.map(on_device, range(len(self._devices))) for part in some]
-        distances, indices = (np.concatenate(arrays, axis=1) for arrays in zip(*found, strict=True))
-        order = np.lexsort((indices, distances), axis=1)[:, :k]
-        return Neighbors(np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1))
+        return nearest_of_parts(found, k)
 
     def _shards(self, i: int) -> Iterator[tuple[int, Shard]]:
         """The parts of device i, each with where it starts."""
