@@ -55,9 +55,16 @@ def evidence(
         columns.append(residual[:, :size].mean(axis=1))
     part = np.full(n, _PARTS) if own is None else _parts(np.asarray(own), n)
     n_classes = 1 + max(int(values.max()) for values in (y, y_hat, classes))
-    labelled, predicted_as = (_counts_without_part(of, n_classes)[part, classes] for of in (y, y_hat))
-    columns.append(np.log((1 + labelled) / (1 + predicted_as)))
+    columns.append(log_shares(y, y_hat, n_classes)[part, classes])
     return np.column_stack(columns)
+
+
+def log_shares(labels: Ints, predictions: Ints, n_classes: int) -> Floats:
+    """(parts + 1, classes): how common each class is among labels beside predictions, of the references without each
+    part, and of all of them."""
+    labelled, predicted_as = (_counts_without_part(of, n_classes) for of in (labels, predictions))
+    shares: Floats = np.log((1 + labelled) / (1 + predicted_as))
+    return shares
 
 
 def _log_odds(agree: Bools) -> Floats:
