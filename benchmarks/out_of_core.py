@@ -4,10 +4,10 @@
 
 writes its files to FOLDER (8 GB, taken away again at the end), and runs each piece of work in a process of its own that
 may not allocate more than 2 GiB (RLIMIT_DATA; Arrow on the system's allocator, as its own reserves more than it takes).
-With --keep the files stay, and are used again; --only chooses the
-work. "Resident" is the largest that the process ever was (VmHWM), pages of
-mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked at every 5 ms), and
-"before" is that after the imports. Rows lie around 100 centres, one a class; most of their length is noise.
+With --keep the files stay, and are used again; --only chooses the work. "Resident" is the largest that the process ever
+was (VmHWM), pages of mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked
+at every 5 ms), and "before" is that after the imports. Rows lie around 100 centres, one a class; most of their length
+is noise.
 """
 
 import argparse
