@@ -3,13 +3,15 @@
     python benchmarks/out_of_core.py FOLDER
 
 writes its files to FOLDER (8 GB, taken away again at the end), and runs each piece of work in a process of its own that
-may not allocate more than 2 GiB (RLIMIT_DATA). With --keep the files stay, and are used again; --only chooses the
-work. "Resident" is the largest that the process ever was (VmHWM), pages of
-mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked at every 5 ms), and
-"before" is that after the imports. Rows lie around 100 centres, one a class; most of their length is noise.
+may not allocate more than 2 GiB (RLIMIT_DATA; Arrow on the system's allocator, as its own reserves more than it takes).
+With --keep the files stay, and are used again; --only chooses the work. "Resident" is the largest that the process ever
+was (VmHWM), pages of mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked
+at every 5 ms), and "before" is that after the imports. Rows lie around 100 centres, one a class; most of their length
+is noise.
 """
 
 import argparse
+import os
 import re
 import resource
 import shutil
@@ -180,7 +182,8 @@ def measured(name: str, folder: Path, arguments: list[str]) -> str:
 
 def in_a_process(folder: Path, title: str, name: str, *arguments: object) -> None:
     command = [sys.executable, __file__, str(folder), "--work", name, *map(str, arguments)]
-    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    environment = os.environ | {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
     print(f"| {title} | {said.splitlines()[-1]}", flush=True)
 
 

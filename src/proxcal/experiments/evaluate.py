@@ -72,6 +72,7 @@ def evaluate(
                 progress(done, n_splits * len(named), f"{name}{seed}, {split.file}")
             tally.add(split, *next(pairs))
             done += 1
+        del pairs, calibrators, split  # before the next is made, for each may be large
     return tally.evaluation()
 
 
