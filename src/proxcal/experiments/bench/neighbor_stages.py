@@ -43,7 +43,8 @@ def _proximity(features: tuple[Array, Array]) -> Floats:
 
 
 def _unit(rows: Array) -> Array:
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    unit: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
 
 
 def _by_faiss(features: tuple[Array, Array]) -> Floats:
