@@ -130,9 +130,8 @@ def _add_guides(panel: Axes) -> None:
     lines = panel.get_lines()
     if not lines:
         return
-    x = np.concatenate([np.asarray(line.get_xdata(), dtype=np.float64) for line in lines])
-    low, high = float(x.min()), float(x.max())
-    start = max(float(np.asarray(line.get_ydata(), dtype=np.float64)[0]) for line in lines)
+    low, high = (end([float(end(np.asarray(line.get_xdata()))) for line in lines]) for end in (min, max))
+    start = max(float(np.asarray(line.get_ydata())[0]) for line in lines)
     limits = panel.get_ylim()
     for power, label in ((1, GUIDES), (2, None)):
         panel.plot([low, high], [start, start * (high / low) ** power], linewidth=1, label=label, zorder=0, **REFERENCE)

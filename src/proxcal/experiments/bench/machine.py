@@ -10,8 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 _OURS = ("proxcal", "numpy", "scipy", "scikit-learn")
@@ -56,9 +54,9 @@ def _blas() -> dict[str, str]:
     """Of NumPy and SciPy: library, version, kernels and threads."""
     return {
         owner: f"{info['internal_api']} {info['version']}, {info.get('architecture')}, {_threads(info['num_threads'])}"
-        for owner, module in (("numpy", np), ("scipy", scipy))
+        for owner in ("numpy", "scipy")
         for info in ThreadpoolController().select(user_api="blas").info()
-        if Path(str(module.__file__)).parent.name in Path(info["filepath"]).parent.name
+        if owner in Path(info["filepath"]).parent.name  # each wheel brings its own
     }
 
 

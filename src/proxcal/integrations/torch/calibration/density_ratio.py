@@ -26,7 +26,7 @@ class Ratio(Frozen):
         if self._normal:
             self.of_confidence, self.of_proximity = Scores(fitted.confidence_scores_), Scores(fitted.proximity_scores_)
         self._hold(longest_odds=fitted.longest_odds_, prior_line=fitted.prior_line_)
-        self.grid = None if fitted.surface_ is None else Surface(fitted)
+        self.grid: Any = None if fitted.surface_ is None else Surface(fitted)
         covered = self._normal and fitted.surface_ is not None and not np.isnan(fitted.surface_).any()
         self.sums = None if covered else (Foretold if fitted._relative else Sides)(fitted)
 
