@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from proxcal.experiments.bench import contest
+from proxcal.experiments.bench import contest, measuring
 from proxcal.experiments.bench.contest import Contest
 from proxcal.experiments.bench.measuring import Rates, Sample
 from proxcal.experiments.bench.result import BenchResult
@@ -11,9 +11,10 @@ from proxcal.experiments.bench.workload import Workload
 
 
 @pytest.fixture(autouse=True)
-def rates(monkeypatch):
-    """Known at once, where they are only passed on."""
+def without_waiting(monkeypatch):
+    """The machine's rates known at once, where they are only passed on."""
     monkeypatch.setattr(contest, "machine_rates", lambda: Rates(100.0, 10.0))
+    monkeypatch.setattr(measuring, "ASLEEP", 0.0)
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def _paper(result: BenchResult) -> str:
 def _added(milliseconds: dict[str, float], name: str) -> str:
     if name in (SEARCH, UNCALIBRATED) or name not in milliseconds:
         return UNKNOWN
-    return number(round((milliseconds[name] - milliseconds[UNCALIBRATED]) / milliseconds[SEARCH], 2))
+    return number(round((milliseconds[name] - milliseconds[UNCALIBRATED]) / milliseconds[SEARCH], 2) + 0.0)
 
 
 def _quality(result: BenchResult) -> str:

@@ -2,7 +2,9 @@
 
 Processor time is that of all threads. Memory is the largest resident size during the call over what it was before, the
 result included: so it sees what NumPy, compiled code and other libraries take alike. Before each call freed memory goes
-back to the system, or else the call would be served from it unseen. Only Linux tells the largest size anew.
+back to the system, or else the call would be served from it unseen; and a matrix library's threads, which wait for more
+work at full speed for some 30 ms, fall asleep, or else the call would be charged for them. Only Linux tells the largest
+size anew.
 """
 
 import ctypes
@@ -16,6 +18,7 @@ import numpy as np
 
 _PROCESS = Path("/proc/self")
 _FORGET_PEAK = "5"
+ASLEEP = 0.04  # seconds after which no thread still waits for work
 _YOUNG = 1  # generations, of what earlier turns left in cycles
 _SIDE, _COPIED = 1536, 1 << 23
 
@@ -38,6 +41,7 @@ class Rates(NamedTuple):
 def measured(work: Callable[[], Any]) -> tuple[Sample, Any]:
     """What one call took, and its result."""
     before = _resident_now()
+    time.sleep(ASLEEP)
     processor, wall = time.process_time(), time.perf_counter()
     result = work()
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
