@@ -98,8 +98,8 @@ def _sensitivity(console: Console, found: Reproduction) -> None:
         console.print(fitting(console, partial(_by_variant, of_metric)))
         console.print()
     console.print(
-        "Times 100, with ours; base: without. ' marks the lowest of a column. The paper shows curves and prints no"
-        f" numbers. {found.protocol.note}"
+        "Times 100, with ours; base: without, by the first of them. ' marks the lowest of a column. The paper shows"
+        f" curves and prints no numbers. {found.protocol.note}"
     )
 
 

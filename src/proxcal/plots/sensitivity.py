@@ -1,7 +1,8 @@
 """How much a choice matters: errors of calibrators corrected by proximity, for each value of one setting.
 
-A panel an error, a line a calibrator; the thin dashed line of the same colour is its base alone, which knows nothing of
-the setting. A flat line says that the choice does not matter, one above its base that the correction does harm.
+A panel an error, a line a calibrator; the thin dashed line of the same colour is its base alone, flat where that
+knows nothing of the setting. A flat line says that the choice does not matter, one above its base that the correction
+does harm.
 """
 
 from collections.abc import Sequence
