@@ -17,7 +17,7 @@ from proxcal.procal import ProCal
 torch = require("torch", "torch", "proxcal.integrations.torch")
 
 
-class CalibratedModule(torch.nn.Module):  # type: ignore[misc,name-defined]
+class CalibratedModule(torch.nn.Module):  # type: ignore[misc, name-defined]
     """`model` with `procal` behind it: forward takes what the model takes and gives a `CalibratedBatch`.
 
     Parameters

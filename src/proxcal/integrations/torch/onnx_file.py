@@ -47,7 +47,7 @@ def write_onnx(path: str | os.PathLike[str], module: Module, example: Any, *, ov
         temporary.write_bytes(proto.SerializeToString())
 
 
-class _Traced(torch.nn.Module):  # type: ignore[misc,name-defined]
+class _Traced(torch.nn.Module):  # type: ignore[misc, name-defined]
     """The module with inputs by position and a tuple of the outputs that there are."""
 
     def __init__(self, module: Module, names: list[str] | None) -> None:

@@ -15,7 +15,7 @@ torch = require("torch", "torch", "proxcal.integrations.torch")
 Tensor = Any
 
 
-class Frozen(torch.nn.Module):  # type: ignore[misc,name-defined]
+class Frozen(torch.nn.Module):  # type: ignore[misc, name-defined]
     """A module whose buffers are copies of arrays that `fit` learned, float64 and int64 unless told otherwise."""
 
     def _hold(self, **arrays: Array | float) -> None:

@@ -26,7 +26,7 @@ class Ratio(Frozen):
         if self._normal:
             self.of_confidence, self.of_proximity = Scores(fitted.confidence_scores_), Scores(fitted.proximity_scores_)
         self._hold(longest_odds=fitted.longest_odds_, prior_line=fitted.prior_line_)
-        self.grid: Any = None if fitted.surface_ is None else Surface(fitted)
+        self.grid = None if fitted.surface_ is None else Surface(fitted)
         covered = self._normal and fitted.surface_ is not None and not np.isnan(fitted.surface_).any()
         self.sums = None if covered else (Foretold if fitted._relative else Sides)(fitted)
 
@@ -43,12 +43,10 @@ class Ratio(Frozen):
         return torch.sigmoid(prior + self._log_ratio(torch.stack(points, dim=1)))
 
     def _log_ratio(self, points: Tensor) -> Tensor:
-        if self.sums is None:
-            return self.grid(points)
-        exactly = self.sums(points)
-        if self.grid is None:
-            return exactly
-        of_grid = self.grid(points)
+        of_grid = None if self.grid is None else self.grid(points)
+        exactly = None if self.sums is None else self.sums(points)
+        if of_grid is None or exactly is None:
+            return exactly if of_grid is None else of_grid
         return torch.where(of_grid.isnan(), exactly, of_grid)
 
 
