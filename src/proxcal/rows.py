@@ -25,10 +25,10 @@ from proxcal.proximity import Neighbors
 Mode = Literal["keep", "rerank", "paper"]
 MODES: tuple[Mode, ...] = ("keep", "rerank", "paper")
 
-_TINY = float(np.finfo(np.float64).tiny)  # stands for a probability of exactly 0
+TINY = float(np.finfo(np.float64).tiny)  # stands for a probability of exactly 0
 _AHEAD = 1 + 1e-9  # how far the top stays ahead of the runner-up
-_ROUNDING = 1e-11  # of a solved row's total
-_FLOOR = 1e-3  # the least exponent
+ROUNDING = 1e-11  # of a solved row's total
+FLOOR = 1e-3  # the least exponent
 _MAX_STEPS = 50  # Newton on a convex function from one side: a dozen suffice, and each leaves a valid exponent
 _MIN_ERRORS = 20  # fewer say nothing of β
 _MAX_ERRORS = 10_000  # more, evenly thinned, add nothing to one number
@@ -77,7 +77,7 @@ def rebuild(rows: Floats, confidence: Floats, exponent: float, mode: Mode) -> Fl
     weights = np.exp(exponent * below_runner_up)
     total = weights.sum(axis=1)  # the runner-up's weight is 1
     if mode == "keep":
-        least_total = _AHEAD * (1 - confidence) / np.maximum(confidence, _TINY)
+        least_total = _AHEAD * (1 - confidence) / np.maximum(confidence, TINY)
         overtaken = np.flatnonzero(total < least_total)
         lowered = _lower_exponents(below_runner_up[overtaken], least_total[overtaken], exponent)
         weights[overtaken] = np.exp(lowered[:, None] * below_runner_up[overtaken])
@@ -85,7 +85,7 @@ def rebuild(rows: Floats, confidence: Floats, exponent: float, mode: Mode) -> Fl
     weights *= ((1 - confidence) / total)[:, None]
     weights[n, predicted] = confidence
     if mode == "keep":
-        impossible = overtaken[total[overtaken] < (1 - _ROUNDING) * least_total[overtaken]]
+        impossible = overtaken[total[overtaken] < (1 - ROUNDING) * least_total[overtaken]]
         weights[impossible] = _nearly_uniform(rows[impossible], predicted[impossible])
     return weights
 
@@ -95,7 +95,7 @@ def _lower_exponents(below: Floats, least_total: Floats, exponent: float) -> Flo
 
     log Σ exp is convex and falls with b, so Newton's steps from 0 never pass the solution.
     """
-    b = np.where(least_total < below.shape[1] - 1, _TINY, min(_FLOOR, exponent))
+    b = np.where(least_total < below.shape[1] - 1, TINY, min(FLOOR, exponent))
     finite = np.where(np.isfinite(below), below, 0)
     target = np.log(least_total)
     for _ in range(_MAX_STEPS):
@@ -103,10 +103,10 @@ def _lower_exponents(below: Floats, least_total: Floats, exponent: float) -> Flo
         total = weights.sum(axis=1)
         gap = np.log(total) - target
         fall = -(weights * finite).sum(axis=1) / total
-        reachable = (gap > 0) & (fall > _ROUNDING)
+        reachable = (gap > 0) & (fall > ROUNDING)
         step = np.where(reachable, gap / np.where(reachable, fall, 1), 0)
         b = np.minimum(b + step, exponent)
-        if not np.any(step > _ROUNDING * b):
+        if not np.any(step > ROUNDING * b):
             break
     return b
 
@@ -114,12 +114,12 @@ def _lower_exponents(below: Floats, least_total: Floats, exponent: float) -> Flo
 def _nearly_uniform(rows: Floats, predicted: Ints) -> Floats:
     logs = _log(rows)
     logs -= logs.max(axis=1, keepdims=True)
-    flat = np.exp(_FLOOR * logs)
+    flat = np.exp(FLOOR * logs)
     flat[np.arange(len(rows)), predicted] *= _AHEAD
     flat /= flat.sum(axis=1, keepdims=True)
     return flat
 
 
 def _log(rows: Floats) -> Floats:
-    logs: Floats = np.log(np.maximum(rows, _TINY))
+    logs: Floats = np.log(np.maximum(rows, TINY))
     return logs

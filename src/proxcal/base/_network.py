@@ -26,7 +26,7 @@ def start(n_inputs: int, rng: np.random.Generator) -> Floats:
 def outputs(inputs: Floats, parameters: Floats) -> Floats:
     """One number a row, summed term by term: BLAS would let its last bits depend on how many rows came."""
     units = inputs
-    for weights, bias in _layers(parameters, inputs.shape[1]):
+    for weights, bias in layers(parameters, inputs.shape[1]):
         total = np.tile(bias, (len(inputs), 1))
         for column, row in zip(units.T, weights, strict=True):
             total += column[:, None] * row
@@ -36,7 +36,7 @@ def outputs(inputs: Floats, parameters: Floats) -> Floats:
 
 def outputs_and_pullback(inputs: Floats, parameters: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
     """The outputs, and what turns a slope along each of them into the slope along the parameters."""
-    (w1, b1), (w2, b2), (w3, b3) = _layers(parameters, inputs.shape[1])
+    (w1, b1), (w2, b2), (w3, b3) = layers(parameters, inputs.shape[1])
     first = np.tanh(inputs @ w1 + b1)
     second = np.tanh(first @ w2 + b2)
 
@@ -50,7 +50,7 @@ def outputs_and_pullback(inputs: Floats, parameters: Floats) -> tuple[Floats, Ca
     return (second @ w3 + b3)[:, 0], pullback
 
 
-def _layers(parameters: Floats, n_inputs: int) -> Iterator[tuple[Floats, Floats]]:
+def layers(parameters: Floats, n_inputs: int) -> Iterator[tuple[Floats, Floats]]:
     """Weights (inputs, units) and biases of each layer, as views."""
     at = 0
     for n_in, n_out in ((n_inputs, _HIDDEN), (_HIDDEN, _HIDDEN), (_HIDDEN, 1)):

@@ -13,13 +13,13 @@ from proxcal._validation import Array, Floats, Input, ProxcalWarning, row_blocks
 from proxcal.base._calibrator import BaseCalibrator
 
 CHANGED_SHARE = 0.01
-_NOTHING = 1e-200  # rows whose values sum to less are as good as all zero
+NOTHING = 1e-200  # rows whose values sum to less are as good as all zero
 
 
 def rows_to_one(values: Floats, probs: Floats) -> Floats:
     """Rows of values divided by their sum, in place; where all are zero the row of `probs`."""
     sums = values.sum(axis=1, keepdims=True)
-    empty = sums[:, 0] < _NOTHING
+    empty = sums[:, 0] < NOTHING
     if empty.any():
         values[empty] = probs[empty]
         sums[empty] = 1

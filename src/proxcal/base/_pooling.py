@@ -15,7 +15,7 @@ from proxcal._validation import Floats, Ints
 
 Ties = Literal["keep", "break"]
 TIES: tuple[Ties, ...] = ("keep", "break")
-_LEAST = 1e-290  # smaller probabilities count as this: a step between two of them would be too steep for float64
+LEAST = 1e-290  # smaller probabilities count as this: a step between two of them would be too steep for float64
 
 
 def own_share(ties: Ties, n_samples: int) -> float:
@@ -25,7 +25,7 @@ def own_share(ties: Ties, n_samples: int) -> float:
 
 def interpolated(probs: Floats, knots: Floats) -> Floats:
     """The function with these knots: linear between them, constant outside."""
-    values: Floats = np.interp(np.maximum(probs, _LEAST), np.maximum(knots[0], _LEAST), knots[1])
+    values: Floats = np.interp(np.maximum(probs, LEAST), np.maximum(knots[0], LEAST), knots[1])
     return values
 
 

@@ -20,8 +20,8 @@ from proxcal.base._loss_curves import LOSSES, RANGE, Loss, LossCurves, losses
 from proxcal.base._softmax_rows import SoftmaxRows
 from proxcal.base.temperature import fit_temperature
 
-_N_LARGEST = 10
-_FAR = 50.0  # a logit so many temperatures below the largest weighs nothing, however much further it lies
+N_LARGEST = 10
+FAR = 50.0  # a logit so many temperatures below the largest weighs nothing, however much further it lies
 _PRIOR = 10.0  # inverse variance of each parameter: on real sets of 300 to 4 000 samples 1 and 3 did harm, 30 nothing
 _N_STARTS = 3
 _MAX_STEPS = 1000
@@ -66,10 +66,10 @@ class RowTemperature(BaseCalibrator):
     def _inputs(self, scores: Array, more: Floats) -> Floats:
         """The largest logits of each row in units of T₀ (the first, and how far the next lie below it), and `more`."""
         z = as_logits(scores, self.input)
-        k = min(_N_LARGEST, z.shape[1])
+        k = min(N_LARGEST, z.shape[1])
         largest = np.sort(np.partition(z, -k, axis=1)[:, -k:], axis=1)[:, ::-1].astype(np.float64)
         with np.errstate(over="ignore"):
-            largest[:, 1:] = np.minimum((largest[:, :1] - largest[:, 1:]) / self.temperature_, _FAR)
+            largest[:, 1:] = np.minimum((largest[:, :1] - largest[:, 1:]) / self.temperature_, FAR)
         largest[:, 0] /= self.temperature_
         return np.concatenate([largest, more], axis=1)
 

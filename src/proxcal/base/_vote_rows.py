@@ -21,7 +21,7 @@ from proxcal.proximity import Neighbors
 
 N_WEIGHTS = N_VOTES + 2  # z/T first, the intercept last
 _INTERCEPT_PRIOR = 20.0  # labels and expected labels added to each class
-_LOWEST = -200.0  # of z/T below its row's largest: as good as −∞
+LOWEST = -200.0  # of z/T below its row's largest: as good as −∞
 _BLOCK_BYTES = 1 << 20
 
 
@@ -162,7 +162,7 @@ def scaled(scores: Array, input: Input, temperature: float) -> Floats:
     with np.errstate(over="ignore"):
         z -= z.max(axis=1, keepdims=True)
         z /= temperature
-    np.maximum(z, _LOWEST, out=z)
+    np.maximum(z, LOWEST, out=z)
     return z
 
 

@@ -23,7 +23,7 @@ from proxcal.base._softmax_rows import SoftmaxRows
 from proxcal.base.temperature import fit_temperature
 
 _STIFFNESS = 10.0  # of the scales, in terms of that of the biases
-_LOWEST = -100.0  # log-probabilities further down are as good as there, for the loss as for the rows
+LOWEST = -100.0  # log-probabilities further down are as good as there, for the loss as for the rows
 _MAX_STEPS = 500
 
 
@@ -57,7 +57,7 @@ class VectorScaling(BaseCalibrator):
 
     def _rows(self, scores: Array) -> Floats:
         probs = softmax(as_logits(scores, self.input), 1 / self.temperature_)
-        t = np.log(np.maximum(probs, np.exp(_LOWEST)))
+        t = np.log(np.maximum(probs, np.exp(LOWEST)))
         return softmax(t * self.scale_ + self.bias_)
 
 
@@ -101,4 +101,4 @@ class _Objective:
     def _log_probs(self) -> Iterator[tuple[slice, Array]]:
         for block, t in self.rows.below_top(self.beta):
             t -= self.log_total[block, None]
-            yield block, np.maximum(t, np.float32(_LOWEST), out=t)
+            yield block, np.maximum(t, np.float32(LOWEST), out=t)

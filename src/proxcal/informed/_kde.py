@@ -23,12 +23,12 @@ _PADDING = 3.0  # bandwidths around the samples
 _EXPONENT_BYTES, _STENCIL_BYTES = 1 << 18, 1 << 20  # of a block: within the cache
 _UNDERFLOW = 1e-280  # of a sum; then its logarithm is taken the long way
 _GRID_NOISE = 1e-12  # below it a node may owe its value to the negative weights of cubic spreading
-_FARTHEST = 1e6  # bandwidths; points farther off count as this far, so that no square overflows
+FARTHEST = 1e6  # bandwidths; points farther off count as this far, so that no square overflows
 
 
 def log_kernel_sums(points: Floats, samples: Floats, weights: Floats, bandwidth: Floats) -> Floats:
     """At each of m points the logarithms of k weighted sums over n samples: (m, 2), (n, 2), (n, k), (2,) to (m, k)."""
-    reach = _FARTHEST * bandwidth
+    reach = FARTHEST * bandwidth
     points = np.clip(points, samples.min(axis=0) - reach, samples.max(axis=0) + reach) / bandwidth
     samples = samples / bandwidth
     sums = np.empty((len(points), weights.shape[1]))

@@ -16,7 +16,7 @@ from proxcal._held_out import believed_share
 from proxcal._validation import Bools, Floats, Ints
 
 STRENGTHS = np.geomspace(3000, 1, 8)  # the strongest first: each solution starts the next
-_LOGIT_BOUND = 1e-10  # confidences nearer to 0 or 1 count as this far from it
+LOGIT_BOUND = 1e-10  # confidences nearer to 0 or 1 count as this far from it
 _MAX_STEPS = 50
 _TOLERANCE = 1e-8  # of the mean loss: far below its standard error with any number of samples
 
@@ -32,7 +32,7 @@ class RidgeFit:
 
 
 def log_odds(confidence: Floats) -> Floats:
-    odds: Floats = logit(np.clip(confidence, _LOGIT_BOUND, 1 - _LOGIT_BOUND))
+    odds: Floats = logit(np.clip(confidence, LOGIT_BOUND, 1 - LOGIT_BOUND))
     return odds
 
 

@@ -17,14 +17,14 @@ def surface(u: Floats, v: Floats, degree: int) -> Floats:
     return np.column_stack(
         [
             eval_hermitenorm(i, u) * eval_hermitenorm(j, v) / np.sqrt(factorial(i) * factorial(j))
-            for i, j in _exponents(degree)
+            for i, j in exponents(degree)
         ]
     )
 
 
 def surface_penalty(degree: int) -> Floats:
-    return np.array([max(1, i + j) ** 2 for i, j in _exponents(degree)], dtype=np.float64)
+    return np.array([max(1, i + j) ** 2 for i, j in exponents(degree)], dtype=np.float64)
 
 
-def _exponents(degree: int) -> list[tuple[int, int]]:
+def exponents(degree: int) -> list[tuple[int, int]]:
     return [(i, total - i) for total in range(degree + 1) for i in range(total, -1, -1)]

@@ -59,8 +59,8 @@ def _of_timm(model: Module) -> Module:
 
 
 class HeadInput:
-    """Keeps what goes into `head`, from one forward pass to the next `take()`. One pass at a time: threads that share
-    a model would get each other's features."""
+    """Keeps what goes into `head` in the last forward pass, until the next `take()`. One pass at a time: threads that
+    share a model would get each other's features."""
 
     def __init__(self, head: Module) -> None:
         self._kept: list[Tensor] = []
@@ -92,7 +92,7 @@ class HeadInput:
         self._handle.remove()
 
     def _keep(self, _: Module, inputs: tuple[Tensor, ...]) -> None:
-        self._kept.append(inputs[0])
+        self._kept[:] = inputs[:1]
 
     def _of_scored_token(self, features: Tensor, logits: Tensor) -> Tensor:
         scores = self._head(features)
