@@ -13,6 +13,6 @@ def connect(use: str) -> Any:
     if not ray.is_initialized():
         os.environ.setdefault(
             "RAY_USAGE_STATS_ENABLED", "0"
-        )  # a Ray that starts here reports to nobody, unless told to
+        )  # a Ray that starts here reports to nobody, unless told
         ray.init(log_to_driver=False, logging_level=logging.ERROR)
     return ray
