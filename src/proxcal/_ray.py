@@ -11,8 +11,6 @@ def connect(use: str) -> Any:
     """The module `ray`, connected. Ray finds a cluster by RAY_ADDRESS, or on this machine; else it starts one here."""
     ray = require("ray", "ray", use)
     if not ray.is_initialized():
-        os.environ.setdefault(
-            "RAY_USAGE_STATS_ENABLED", "0"
-        )  # a Ray that starts here reports to nobody, unless told
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a Ray that starts here reports to nobody, unless told
         ray.init(log_to_driver=False, logging_level=logging.ERROR)
     return ray
