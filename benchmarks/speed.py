@@ -5,7 +5,8 @@ features.
     python benchmarks/speed.py bases      # beside those of netcal and probmetrics that are installed (`oracles`)
 
 Times are ratios within one run, ours and the peer's one after the other; matrix products are compared with the
-machine's own sgemm rate, measured beside each search. Memory is the largest resident size of a fresh process over
+machine's own sgemm rate, measured beside each search; OPENBLAS_CORETYPE must not be set, as it changes both that rate
+and faiss's severalfold. Memory is the largest resident size of a fresh process over
 what it held before the call, plus the inputs, as a share of inputs and outputs.
 """
 

@@ -1,9 +1,9 @@
 """Which backend `index` and `device` name, and which one "auto" stands for.
 
-Measured (`benchmarks/neighbors.py`): the exact search wins in build + search up to some ten thousands of references
-whatever their width, and at any number of them where a search that finds enough has to look into a good part of the
-cells. So "auto" is exact, but for very many references on the CPU, with faiss at hand, where a sample's neighbours were
-found by looking into a small share of the cells.
+Among 25 000 references of 2048 columns the exact search wins in build + search over every other index
+(`benchmarks/neighbors.py`). An index can win where references are very many, and then only if a small share of its
+cells holds the neighbours: how large that share is depends on the data, so it is tried. "auto" is exact, but for very
+many references on the CPU, with faiss at hand, where a sample's neighbours were found in a small share of the cells.
 """
 
 import importlib.util
@@ -19,8 +19,8 @@ from proxcal.proximity.torch_search import TorchSearch
 
 Index = Literal["auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw"]
 INDEXES: tuple[Index, ...] = ("auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw")
-MANY = 100_000  # references; with fewer, training cells costs more than it saves
-_WORTH = 1 / 16  # of the cells; looking into more is no faster than comparing all references
+MANY = 100_000  # references; with fewer, cells are not tried
+_WORTH = 1 / 16  # of the cells; rows of a cell are compared several times slower than by a large product
 
 
 def check_backend(index: Any, device: Any, device_memory: Any) -> None:
