@@ -41,7 +41,7 @@ class ShardedSearch:
         _tell_of_waiting(shapes)
         self._shapes: list[tuple[int, int]] = _get(shapes)
         ends = np.cumsum([n for n, _ in self._shapes]).tolist()
-        self._starts, self.n_references = [0, *ends[:-1]], ends[-1]
+        self._starts, self.n_references = [0, *ends[:-1]], int(ends[-1])
 
     @property
     def widths(self) -> list[int]:
