@@ -22,6 +22,8 @@ def nodes():
         warnings.simplefilter("ignore")  # Ray leaves files and sockets to the collector
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("OPENBLAS_NUM_THREADS", "1")
+        patch.setenv("RAY_health_check_initial_delay_ms", "0")  # a lost node is soon known to be lost
+        patch.setenv("RAY_health_check_period_ms", "500")
         started = Cluster(initialize_head=True, head_node_args=SMALL | {"include_dashboard": False})
         for _ in range(2):
             started.add_node(**SMALL)

@@ -101,7 +101,7 @@ class ShardedProximity(Proximity):
 
     @property
     def n_columns(self) -> int:
-        return self._sharded_search.widths[0] if self.reduction_ is None else int(self.reduction_.mean_.size)
+        return self._sharded_search.widths[0] if self.reduction_ is None else self.reduction_.mean_.size
 
     @property
     def references_(self) -> Array:  # type: ignore[override]
