@@ -10,7 +10,7 @@ from proxcal.cli._terminal import table
 WHAT_EACH_USES = {
     "none": "nothing: the base alone",
     "logistic": "proximity",
-    "neighborhood": "also neighbours' labels, and class",
+    "neighborhood": "proximity, nearest labels, class",
     "density-ratio": "proximity (the paper's)",
     "bin-mean-shift": "proximity (the paper's)",
 }
