@@ -5,9 +5,11 @@ An image that cannot be read comes back as a name and a reason, so that one bad 
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple
 
 from PIL import Image
@@ -57,8 +59,15 @@ def batches(
 
 
 def _leave_interrupts(_: int) -> None:
-    """Ctrl-C reaches every process of a terminal; what is said of it, the first one says."""
+    """Ctrl-C reaches every process of a terminal; what is said of it, the first one says. It may leave in the middle of
+    taking a batch over: a worker that is left so has nothing to tell either."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.excepthook = _tell_unless_left
+
+
+def _tell_unless_left(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, (ConnectionError, EOFError)):
+        sys.__excepthook__(kind, error, trace)
 
 
 @dataclass(frozen=True)
