@@ -53,18 +53,23 @@ def evidence(
         columns.append(_log_odds(same_label[:, :size]))
         columns.append(_log_odds(same_prediction[:, :size]))
         columns.append(residual[:, :size].mean(axis=1))
-    part = np.full(n, _PARTS) if own is None else _parts(np.asarray(own), n)
     n_classes = 1 + max(int(values.max()) for values in (y, y_hat, classes))
-    columns.append(log_shares(y, y_hat, n_classes)[part, classes])
+    if own is None:
+        columns.append(log_shares(y, y_hat, n_classes)[classes])
+    else:
+        counts = (_counts_without_part(of, n_classes) for of in (y, y_hat))
+        columns.append(_log_ratio(*counts)[_parts(np.asarray(own), n), classes])
     return np.column_stack(columns)
 
 
 def log_shares(labels: Ints, predictions: Ints, n_classes: int) -> Floats:
-    """(parts + 1, classes): how common each class is among labels beside predictions, of the references without each
-    part, and of all of them."""
-    labelled, predicted_as = (_counts_without_part(of, n_classes) for of in (labels, predictions))
-    shares: Floats = np.log((1 + labelled) / (1 + predicted_as))
-    return shares
+    """How common each class is among the references' labels beside their predictions."""
+    return _log_ratio(*(np.bincount(of, minlength=n_classes) for of in (labels, predictions)))
+
+
+def _log_ratio(labelled: Ints, predicted: Ints) -> Floats:
+    ratio: Floats = np.log((1 + labelled) / (1 + predicted))
+    return ratio
 
 
 def _log_odds(agree: Bools) -> Floats:

@@ -185,17 +185,15 @@ class Proximity(Estimator):
 
     def _neighbors_of_own(self, which: slice | Ints, k: int) -> Neighbors:
         """The k nearest of some of the references, each left out of its own."""
-        check_neighbors(k, self.n_references)
         rows = self.references_[which]
         rows = rows if self.reduction_ is None else as_queries(rows)
         return self._nearest(rows, self.scale_[which], k, np.arange(self.n_references)[which])
 
     def log_score_of_some(self, n_samples: int, random_state: int = 0) -> Floats:
         """log D of so many of the references, drawn at random, or of all: what `log_score()` gives of them."""
-        n_references = len(self.references_)
         which: slice | Ints = slice(None)
-        if n_samples < n_references:
-            which = np.sort(np.random.default_rng(random_state).permutation(n_references)[:n_samples])
+        if n_samples < self.n_references:
+            which = np.sort(np.random.default_rng(random_state).permutation(self.n_references)[:n_samples])
         return log_proximity(self._neighbors_of_own(which, self.n_neighbors))
 
     def neighbors_of(self, whole: "Proximity", own: Ints, k: int) -> Neighbors:

@@ -36,7 +36,7 @@ class Evidence(Frozen):
         super().__init__()
         labels, predictions = fitted.reference_labels_, fitted.reference_predictions_
         residual = (labels == predictions) - fitted.reference_confidence_
-        share = log_shares(labels, predictions, fitted.n_classes_)[-1]
+        share = log_shares(labels, predictions, fitted.n_classes_)
         self._hold(labels=labels, predictions=predictions, residual=residual, share=share)
 
     def forward(self, near: Near, predicted: Tensor) -> Tensor:
