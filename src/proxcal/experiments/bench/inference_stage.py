@@ -11,32 +11,10 @@ from typing import Any, NamedTuple
 from proxcal._validation import Floats
 from proxcal.experiments.bench.stage import Contestant, Stage
 from proxcal.experiments.bench.workload import Samples, Workload, simulated
+from proxcal.experiments.reproduce import METHODS
 from proxcal.procal import ProCal
 
 SEARCH, UNCALIBRATED, DEFAULT = "NS", "Conf", "proxcal's default"
-PAPER_MILLISECONDS = {
-    SEARCH: 0.04,
-    UNCALIBRATED: 5.60,
-    "TS": 5.60,
-    "ETS": 5.64,
-    "PTS": 5.61,
-    "PTSK": 5.66,
-    "HB": 5.63,
-    "IR": 5.65,
-    "MIR": 5.84,
-    "BIN*": 5.70,
-    "DEN*": 6.29,
-}
-_BASES = {
-    UNCALIBRATED: "identity",
-    "TS": "temperature",
-    "ETS": "ensemble-temperature",
-    "PTS": "parameterized-temperature",
-    "PTSK": "neighbor-temperature",
-    "HB": "histogram",
-    "IR": "isotonic",
-    "MIR": "multi-isotonic",
-}
 _INFORMED = {"BIN*": "bin-mean-shift", "DEN*": "density-ratio", DEFAULT: "auto"}
 
 
@@ -47,7 +25,7 @@ class _Applied(NamedTuple):
 
 def _fitted(workload: Workload) -> _Applied:
     calibration, test = simulated(workload)
-    calibrators = {name: ProCal(base=base, informed=None) for name, base in _BASES.items()}
+    calibrators = {name: ProCal(base=base, informed=None) for name, base in METHODS.items()}
     calibrators |= {name: ProCal(informed=informed) for name, informed in _INFORMED.items()}
     for calibrator in calibrators.values():
         calibrator.fit(calibration.logits, calibration.labels, features=calibration.features)
@@ -70,7 +48,7 @@ INFERENCE = Stage(
     "inference",
     "rows of calibrated probabilities, by method",
     _fitted,
-    (Contestant(SEARCH, _search), *(Contestant(name, _apply(name)) for name in (*_BASES, *_INFORMED))),
+    (Contestant(SEARCH, _search), *(Contestant(name, _apply(name)) for name in (*METHODS, *_INFORMED))),
     (),
     (),
 )

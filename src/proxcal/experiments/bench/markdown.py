@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from proxcal.experiments.bench.contest import Contest
-from proxcal.experiments.bench.inference_stage import PAPER_MILLISECONDS, SEARCH, UNCALIBRATED
+from proxcal.experiments.bench.inference_stage import SEARCH, UNCALIBRATED
 from proxcal.experiments.bench.quality import METRICS, PEER_LEFT_OUT, has_peer
 from proxcal.experiments.bench.result import BenchResult, line_name, megabytes, processor, wall
 from proxcal.experiments.bench.stages import STAGES
 from proxcal.experiments.bench.workload import Workload
+from proxcal.experiments.reproduce.printed import printed_times
 
 UNKNOWN = "–"
 _INFERENCE = "inference"
@@ -177,10 +178,11 @@ def _paper(result: BenchResult) -> str:
         return ""
     samples = result.stages[_INFERENCE].samples
     ours = {name: 1000 * wall(some) / result.settings["n"] for name, some in samples.items()}
+    papers = {name: float(milliseconds) for name, milliseconds in printed_times().items()}
     rows = [
         [
             name,
-            *(cell for of in (PAPER_MILLISECONDS, ours) for cell in (number(of.get(name, np.nan)), _added(of, name))),
+            *(cell for of in (papers, ours) for cell in (number(of.get(name, np.nan)), _added(of, name))),
         ]
         for name in ours
     ]
