@@ -114,20 +114,6 @@ def test_blocks_do_not_change_the_neighbours(monkeypatch, chunk_size, tile):
     np.testing.assert_array_equal(found.distances, expected.distances)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(1, 60), st.integers(0, 5), st.randoms(use_true_random=False))
-def test_the_k_smallest_keys_are_selected(k, ties, random):
-    m = random.randint(max(k, 2), 400)
-    keys = np.random.default_rng(m).integers(0, 10 ** (ties + 1), size=(5, m)).astype(np.float32)
-    chosen = np.take_along_axis(keys, exact._smallest(keys, k), axis=1)
-    np.testing.assert_array_equal(np.sort(chosen, axis=1), np.sort(keys, axis=1)[:, :k])
-
-
-def test_columns_are_selected_once_each():
-    chosen = exact._smallest(np.zeros((3, 500), dtype=np.float32), 20)
-    assert all(len(set(row)) == 20 for row in chosen)
-
-
 def test_the_order_of_references_does_not_matter():
     x, q = rows(), rows(30, seed=1)
     shuffled = np.random.default_rng(5).permutation(len(x))

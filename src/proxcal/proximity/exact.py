@@ -14,7 +14,7 @@ temporaries are bounded by the block and never n × m. Three things keep it righ
 - A sample is left out of its own neighbours by its index, never by its distance: duplicates are neighbours.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,9 +23,8 @@ from numpy.typing import DTypeLike
 
 from proxcal._validation import Array, Bools, Floats, Ints, row_blocks
 from proxcal.proximity._copies import copies_before
+from proxcal.proximity._selection import Tiles, leave_out, marked, ranked, smallest_of
 from proxcal.proximity.references import CLOSE, Neighbors, References, scaled, search_in_blocks, square_norms
-
-Tiles = Iterator[tuple[slice, Array]]  # references, and for each query their keys ‖b‖²/2 − a·b, until the next tile
 
 _TILE = 1 << 12  # references a product: a block of keys stays in the processor's cache
 _SPARE = 4  # candidates beyond the k sought
@@ -59,7 +58,7 @@ class ExactSearch:
         doubtful = np.zeros(len(rows), np.bool_)
 
         def candidates(block: slice, moved: Floats, own: Ints | None) -> Ints:
-            keys, found = _ranked(*_smallest_of(tiles(moved), n_candidates, own))
+            keys, found = ranked(*smallest_of(tiles(moved), n_candidates, own))
             beaten = self._beaten(keys, k, moved)
             if n_candidates < n_others:
                 doubtful[block] = ~beaten[:, -1]
@@ -74,15 +73,13 @@ class ExactSearch:
         with more than k copies before them."""
 
         def candidates(_: slice, moved: Floats, own: Ints | None) -> Ints:
-            kth = _smallest_of(self._precise_tiles(moved), k, own)[0].max(axis=1)
+            kth = smallest_of(self._precise_tiles(moved), k, own)[0].max(axis=1)
             limit = kth + 2 * self._noise(kth, moved, np.float64)
             near = []
             for tile, keys in self._precise_tiles(moved):
-                _leave_out(own, tile, keys)
-                chosen = (keys <= limit[:, None]) & (self._copies_before[tile] <= k)
-                row, column = np.nonzero(chosen)
-                columns = _columns(row, column, len(keys))
-                near.append(np.where(columns < 0, columns, columns + tile.start))
+                leave_out(own, tile, keys)
+                some = marked((keys <= limit) & (self._copies_before[tile] <= k)[:, None])
+                near.append(np.where(some < 0, some, some + tile.start))
             return np.concatenate(near, axis=1)
 
         return search_in_blocks(candidates, self.references, rows, scale, k, own, self.chunk_size)
@@ -99,19 +96,19 @@ class ExactSearch:
 
     def candidates(self, moved: Floats, k: int) -> Ints:
         """Indices of the k references with the smallest keys in float32, in no order."""
-        return _smallest_of(self._tiles(moved), k, None)[1]
+        return smallest_of(self._tiles(moved), k, None)[1]
 
     def _tiles(self, moved: Floats) -> Tiles:
-        """Keys in float32, the references as they lie."""
+        """Keys ‖b‖²/2 − a·b in float32, the references as they lie."""
         references, queries = self.references, moved.astype(np.float32)
         n, m = len(queries), len(references.rows)
-        buffer = np.empty(n * min(_TILE, m), dtype=np.float32)
+        buffer = np.empty((min(_TILE, m), n), dtype=np.float32)
         for start in range(0, m, _TILE):
             tile = slice(start, min(start + _TILE, m))
-            keys = buffer[: n * (tile.stop - start)].reshape(n, -1)
-            np.matmul(queries, np.asarray(references.rows[tile], dtype=np.float32).T, out=keys)
-            keys *= -references.scale[tile].astype(np.float32)
-            keys += references.half_square[tile]
+            keys = buffer[: tile.stop - start]
+            np.matmul(np.asarray(references.rows[tile], dtype=np.float32), queries.T, out=keys)
+            keys *= -references.scale[tile, None].astype(np.float32)
+            keys += references.half_square[tile, None]
             yield tile, keys
 
     def _precise_tiles(self, moved: Floats) -> Tiles:
@@ -119,13 +116,13 @@ class ExactSearch:
         references = self.references
         for tile in row_blocks(len(references.rows), max(moved.shape)):
             others = scaled(references.rows[tile], references.scale[tile]) - references.center
-            yield tile, square_norms(others) / 2 - moved @ others.T
+            yield tile, square_norms(others)[:, None] / 2 - others @ moved.T
 
-    def _beaten(self, ranked: Array, k: int, moved: Floats) -> Bools:
+    def _beaten(self, keys: Array, k: int, moved: Floats) -> Bools:
         """Of each query, the candidates that are farther than the k-th whatever rounding did to two keys. Where the
         last is not, a reference that is no candidate may be nearer."""
-        kth = ranked[:, k - 1].astype(np.float64)
-        beaten: Bools = ranked - kth[:, None] > 2 * self._noise(kth, moved, ranked.dtype)[:, None]
+        kth = keys[:, k - 1].astype(np.float64)
+        beaten: Bools = keys - kth[:, None] > 2 * self._noise(kth, moved, keys.dtype)[:, None]
         return beaten
 
     def _noise(self, kth: Floats, moved: Floats, dtype: DTypeLike) -> Floats:
@@ -143,73 +140,5 @@ class ExactSearch:
         return noise
 
 
-def _smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
-    """The k smallest keys of each query and whose they are, in no order; its own key does not count."""
-    best_keys: Array = np.empty(0)
-    best: Ints = np.empty(0, dtype=np.intp)
-    for tile, keys in tiles:
-        _leave_out(own, tile, keys)
-        columns = _smallest(keys, k) if best_keys.size < k * len(keys) else _smaller(keys, best_keys.max(axis=1), k)
-        some_keys, some = np.take_along_axis(keys, columns, axis=1), columns + tile.start
-        if not best.size:
-            best_keys, best = some_keys, some
-            continue
-        some_keys[columns < 0] = np.inf
-        best_keys, best = np.concatenate([best_keys, some_keys], axis=1), np.concatenate([best, some], axis=1)
-        if best.shape[1] > k:
-            kept = np.argpartition(best_keys, k - 1, axis=1)[:, :k]
-            best_keys, best = np.take_along_axis(best_keys, kept, axis=1), np.take_along_axis(best, kept, axis=1)
-    return best_keys, best
-
-
-def _smaller(keys: Array, limit: Array, k: int) -> Ints:
-    """Columns of the keys under each row's limit, −1 where other rows have more; of the k smallest if these are fewer.
-
-    The more references were seen, the fewer come nearer: most tiles need no more than this comparison.
-    """
-    row, column = np.divmod(np.flatnonzero(keys < limit[:, None]), keys.shape[1])
-    columns = _columns(row, column, len(keys))
-    return columns if columns.shape[1] <= k else _smallest(keys, k)
-
-
-def _ranked(keys: Array, found: Ints) -> tuple[Array, Ints]:
-    order = np.argsort(keys, axis=1)
-    return np.take_along_axis(keys, order, axis=1), np.take_along_axis(found, order, axis=1)
-
-
-def _leave_out(own: Ints | None, tile: slice, keys: Array) -> None:
-    if own is not None:
-        inside = np.flatnonzero((own >= tile.start) & (own < tile.stop))
-        keys[inside, own[inside] - tile.start] = np.inf
-
-
-def _columns(row: Ints, column: Ints, n: int) -> Ints:
-    """The columns chosen in each of n rows, and −1 where other rows have more."""
-    count = np.bincount(row, minlength=n)
-    columns = np.full((n, count.max()), -1)
-    columns[row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)] = column
-    return columns
-
-
 def _replace(found: Neighbors, which: Ints, by: Neighbors) -> None:
     found.distances[which], found.indices[which] = by.distances, by.indices
-
-
-def _smallest(keys: Array, k: int) -> Ints:
-    """Columns of the k smallest keys of each row, in no order.
-
-    Columns are dealt into groups; the k groups with the smallest minima hold the k smallest keys. So all keys are read
-    once, by a minimum that runs at memory speed, and only √(mk) of m are ever partitioned.
-    """
-    n, m = keys.shape
-    size = int(np.sqrt(m / k))
-    n_groups = m // max(size, 1)
-    if size < 2:
-        return np.argpartition(keys, k - 1, axis=1)[:, :k] if k < m else np.tile(np.arange(m), (n, 1))
-    minima = keys[:, : size * n_groups].reshape(n, size, n_groups).min(axis=1)
-    groups = np.argpartition(minima, k - 1, axis=1)[:, :k]
-    members = (groups[:, :, None] + np.arange(size) * n_groups).reshape(n, -1)
-    rest = np.arange(size * n_groups, m)  # what the deal left over
-    members = np.concatenate([members, np.broadcast_to(rest, (n, len(rest)))], axis=1)
-    chosen = np.argpartition(np.take_along_axis(keys, members, axis=1), k - 1, axis=1)[:, :k]
-    return np.take_along_axis(members, chosen, axis=1)
