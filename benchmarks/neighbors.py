@@ -2,9 +2,10 @@
 
     python benchmarks/neighbors.py                                  # needs faiss-cpu
     python benchmarks/neighbors.py --sizes 25000x2048 --indexes exact flat
+    python benchmarks/neighbors.py --images --sizes 100000x64       # real rows: images (`_images.py`)
     python benchmarks/neighbors.py --kernels                        # what OPENBLAS_CORETYPE changes, a process each
 
-References are simulated: clusters of about 25, in 64 dimensions that a wider row holds with noise. Each index is used
+References are simulated, unless told: clusters of about 25, in 64 dimensions that a wider row holds with noise. Each index is used
 as `Proximity(index=...)` does, so its build includes looking further until 95 % of a sample's neighbours are found.
 "A fit" is the build and a search for every reference, which is what `ProCal.fit` asks for, reckoned from the rate
 measured. Recall counts neighbours of queries that are no farther than the 10th of the exact search; once for queries of
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _images import MOST, PIXELS, Images
 
 from proxcal import Proximity
 
@@ -46,11 +48,22 @@ def simulated(n: int, d: int, n_clusters: int, seed: int, clusters: int = 0) -> 
     return rows
 
 
-def compare(n: int, d: int, indexes: list[str]) -> list[dict[str, Any]]:
-    """Build once, then search in turns; the median of each."""
-    n_clusters, n_queries = max(1, n // CLUSTER), min(N_QUERIES, n)
-    references, queries = simulated(n, d, n_clusters, 1), simulated(n_queries, d, n_clusters, 2)
+def simulated_sets(n: int, d: int, n_queries: int) -> tuple[Any, Any, Any]:
+    """References, queries of their clusters, and queries of others."""
+    n_clusters = max(1, n // CLUSTER)
     elsewhere = simulated(n_queries // 4, d, n_clusters, 3, clusters=1)
+    return simulated(n, d, n_clusters, 1), simulated(n_queries, d, n_clusters, 2), elsewhere
+
+
+def image_sets(n: int, d: int, n_queries: int) -> tuple[Any, Any, Any]:
+    images = Images(d)
+    return images.references(n), images.queries(n_queries), images.elsewhere(n_queries // 4)
+
+
+def compare(n: int, d: int, indexes: list[str], sets: Callable[[int, int, int], Any]) -> list[dict[str, Any]]:
+    """Build once, then search in turns; the median of each."""
+    n_queries = min(N_QUERIES, n)
+    references, queries, elsewhere = sets(n, d, n_queries)
     built, build, search = {}, {}, {name: [] for name in ["exact", *indexes]}
     for name in search:
         with warnings.catch_warnings():
@@ -140,12 +153,12 @@ def show_kernels() -> None:
         print(f"| {coretype or 'not set'} | {r['numpy']}, {r['faiss']} | {rates} |", flush=True)
 
 
-def show(sizes: list[str], indexes: list[str]) -> None:
+def show(sizes: list[str], indexes: list[str], sets: Callable[[int, int, int], Any]) -> None:
     columns = "build, s | 1000 queries, s | a fit, s | recall@10 | error | recall elsewhere | error elsewhere"
     print(f"| references | index | {columns} |\n| ---: | --- |{7 * ' ---: |'}")
     for size in sizes:
         n, d = map(int, size.split("x"))
-        for r in compare(n, d, indexes):
+        for r in compare(n, d, indexes, sets):
             print(
                 f"| {n} × {d} | {r['index']} | {r['build']:.2f} | {r['thousand']:.3f} | {r['fit']:.1f} |"
                 f" {r['recall']:.3f} | {r['error']:.1e} | {r['recall elsewhere']:.3f} | {r['error elsewhere']:.1e} |",
@@ -157,6 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", default=SIZES, metavar="NxD")
     parser.add_argument("--indexes", nargs="+", default=INDEXES, choices=INDEXES)
+    parser.add_argument("--images", action="store_true", help=f"real rows, {MOST} of {PIXELS} columns at most")
     parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--kernel", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -165,7 +179,7 @@ def main() -> None:
     elif arguments.kernels:
         show_kernels()
     else:
-        show(arguments.sizes, arguments.indexes)
+        show(arguments.sizes, arguments.indexes, image_sets if arguments.images else simulated_sets)
 
 
 if __name__ == "__main__":

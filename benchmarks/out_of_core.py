@@ -2,12 +2,12 @@
 
     python benchmarks/out_of_core.py FOLDER
 
-writes its files to FOLDER (8 GB, taken away again at the end), and runs each piece of work in a process of its own that
+writes its files to FOLDER (11 GB, taken away again at the end), and runs each piece of work in a process of its own that
 may not allocate more than 2 GiB (RLIMIT_DATA; Arrow on the system's allocator, as its own reserves more than it takes).
 With --keep the files stay, and are used again; --only chooses the work. "Resident" is the largest that the process ever
 was (VmHWM), pages of mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked
 at every 5 ms), and "before" is that after the imports. Rows lie around 100 centres, one a class; most of their length
-is noise.
+is noise. Cells are of no use among those: what looks into cells has 1.5 million images (`_images.py`), 784 columns.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _images import MOST, PIXELS, Images
 
 import proxcal as px
 from proxcal.cli import run
@@ -94,6 +95,49 @@ def search_mapped(folder: Path, n_queries: int) -> Done:
     return len(features) * n_queries, seconds, check
 
 
+def make_images(folder: Path, n: int) -> Path:
+    """References in features.npy, in float16, and queries in queries.npy."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "queries.npy").exists():
+        images = Images(PIXELS)
+        with _files(folder, {"features": (n, PIXELS)}) as write:
+            for rows in images.blocks(n):
+                write("features", rows.astype(np.float16))
+        np.save(folder / "queries.npy", images.queries(10_000))
+    return folder
+
+
+def search_images(folder: Path, n_queries: int, index: str) -> Done:
+    features = np.load(folder / "images" / "features.npy", mmap_mode="r")
+    queries = np.load(folder / "images" / "queries.npy")[:n_queries]
+    fitting, prox = timed(lambda: px.Proximity(n_neighbors=K, index=index).fit(features))
+    seconds, near = timed(lambda: prox.neighbors(queries))
+
+    def check() -> str:
+        few = slice(0, n_queries, max(1, n_queries // 4))
+        same = (_by_a_plain_walk(features, queries[few]) == near.indices[few]).mean()
+        return f"fit before: {fitting:.0f} s; recall_ {prox.recall_:.3f}; of a walk's neighbours of four: {same:.0%}"
+
+    return len(features) * n_queries, seconds, check
+
+
+def save_and_load_cells(folder: Path, n_queries: int) -> Done:
+    """A fitted search in one file, its cells looked into where they lie there."""
+    features = np.load(folder / "images" / "features.npy", mmap_mode="r")
+    queries = np.load(folder / "images" / "queries.npy")[:n_queries]
+    prox = px.Proximity(n_neighbors=K, index="ivfflat").fit(features)
+    px._store.write(folder / "cells.proxcal", prox, overwrite=True)
+    loading, loaded = timed(lambda: px._store.read(folder / "cells.proxcal", {"Proximity": px.Proximity}))
+    seconds, near = timed(lambda: loaded.neighbors(queries))
+    same = np.array_equal(near.indices, prox.neighbors(queries).indices)
+    size = (folder / "cells.proxcal").stat().st_size / 1e6
+    return (
+        len(features) * n_queries,
+        seconds,
+        lambda: f"file of {size:.0f} MB, loaded in {loading:.0f} s; neighbours as before: {'yes' if same else 'NO'}",
+    )
+
+
 def _by_a_plain_walk(features: np.ndarray, queries: np.ndarray) -> np.ndarray:
     points = queries / np.linalg.norm(queries.astype(np.float64), axis=1, keepdims=True)
     distances = np.empty((len(points), len(features)))
@@ -144,6 +188,8 @@ def evaluate(folder: Path, n: int) -> Done:
 WORK = {
     "search_mapped": search_mapped,
     "search_in_memory": search_in_memory,
+    "search_images": search_images,
+    "save_and_load_cells": save_and_load_cells,
     "fit": fit,
     "apply": apply,
     "evaluate": evaluate,
@@ -191,6 +237,7 @@ def main(folder: Path, sizes: argparse.Namespace) -> None:
     n, m, applied = sizes.references, sizes.queries, sizes.applied
     make(folder / "references", n, 1, scores=False)
     make(folder / "calibration", sizes.calibration, 2)
+    make_images(folder / "images", sizes.images)
     queries = px.Predictions.load(make(folder / "queries", applied, 3))
     if not (folder / "small.proxcal").exists():
         queries.save(folder / "queries.parquet", overwrite=True)
@@ -201,6 +248,9 @@ def main(folder: Path, sizes: argparse.Namespace) -> None:
     for title, name, *arguments in (
         (f"{m} queries among {n} × {COLUMNS} references on disk", "search_mapped", m),
         ("the same, in memory", "search_in_memory", m),
+        (f"{m} queries among {sizes.images} images on disk, all compared", "search_images", m, "exact"),
+        ("the same, cells on disk", "search_images", m, "ivfflat"),
+        ("the same, saved and loaded", "save_and_load_cells", m),
         (f"ProCal: fit on {sizes.calibration} on disk, save, load", "fit", sizes.calibration),
         *((f"proxcal apply: {applied} in Parquet to {to}", "apply", applied, f"out{to}") for to in TO),
         (f"evaluate: {applied} in Parquet, two splits", "evaluate", applied),
@@ -215,6 +265,7 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--references", type=int, default=10_000_000)
     parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--images", type=int, default=MOST)
     parser.add_argument("--calibration", type=int, default=100_000)
     parser.add_argument("--applied", type=int, default=500_000)
     parser.add_argument("--only", nargs="+", choices=WORK)

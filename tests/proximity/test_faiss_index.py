@@ -145,7 +145,7 @@ def many(monkeypatch):
 
 
 def test_auto_among_many_references_looks_into_the_cells_that_hold_their_neighbours(many, monkeypatch):
-    monkeypatch.setattr(backends, "_WORTH", 1.0)
+    monkeypatch.setattr(backends, "_COSTLIEST", 1)
     fitted = Proximity(index="auto").fit(clustered(1500))
     assert fitted.index_ == "ivfflat"
     assert fitted.recall_ >= faiss_index.ENOUGH
@@ -157,13 +157,18 @@ def test_auto_compares_all_references_where_a_few_cells_do_not_hold_the_neighbou
     assert (fitted.index_, fitted.recall_) == ("exact", 1.0)
 
 
+def test_auto_gives_wide_rows_fewer_cells_than_narrow_ones():
+    shares = [backends._worth(d) for d in (64, 784, 2048)]
+    np.testing.assert_allclose(shares, [1 / 15.6, 1 / 35.5, 1 / 38.1], rtol=0.01)
+
+
 def test_auto_without_faiss_compares_all_references(many, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
     assert Proximity(index="auto").fit(clustered(1500)).index_ == "exact"
 
 
 def test_what_auto_chose_is_saved(many, monkeypatch, tmp_path):
-    monkeypatch.setattr(backends, "_WORTH", 1.0)
+    monkeypatch.setattr(backends, "_COSTLIEST", 1)
     fitted = Proximity(index="auto").fit(clustered(1500))
     loaded = reloaded(fitted, tmp_path / "proximity")
     assert loaded.index_ == "ivfflat"

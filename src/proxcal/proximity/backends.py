@@ -3,24 +3,28 @@
 Among 25 000 references of 2048 columns the exact search wins in build + search over every other index
 (`benchmarks/neighbors.py`). An index can win where references are very many, and then only if a small share of its
 cells holds the neighbours: how large that share is depends on the data, so it is tried. "auto" is exact, but for very
-many references on the CPU, with faiss at hand, where a sample's neighbours were found in a small share of the cells.
+many references on the CPU, with faiss at hand, where a sample's neighbours were found in a share of the cells so small
+that the search takes half the time or less. A row of a cell is compared by itself, and takes as many times what it
+takes in a large product as the row is long: 8 times at 64 columns, 18 at 784, towards 20.
 """
 
 import importlib.util
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from proxcal._mapped import is_large
 from proxcal._validation import Array, check_choice, check_number
-from proxcal.proximity.exact import ExactSearch
 from proxcal.proximity.faiss_index import ENOUGH, KINDS, FaissSearch
-from proxcal.proximity.parts import PartsSearch
+from proxcal.proximity.faiss_on_disk import FaissDiskSearch
+from proxcal.proximity.parts import exact_search
 from proxcal.proximity.references import References, Searcher
 from proxcal.proximity.torch_search import TorchSearch
 
 Index = Literal["auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw"]
 INDEXES: tuple[Index, ...] = ("auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw")
+KEPT = ("serialized_", "cells_", "cell_sizes_")  # what a backend's `kept` may name
 MANY = 100_000  # references; with fewer, cells are not tried
-_WORTH = 1 / 16  # of the cells; rows of a cell are compared several times slower than by a large product
+_COSTLIEST, _HALF_AS_COSTLY = 20, 100  # times a row's cost in a product; at so many columns half of that
 
 
 def check_backend(index: Any, device: Any, device_memory: Any) -> None:
@@ -42,12 +46,17 @@ def fitted_searcher(
     if index == "auto":
         index = "exact"
         if device is None and _many_in_memory(references) and importlib.util.find_spec("faiss"):
-            cells = FaissSearch("ivfflat", references, chunk_size)
-            recall = cells.look_until_found(k, at_most=_WORTH)
+            cells = FaissSearch("ivfflat", references, chunk_size, {})
+            recall = cells.look_until_found(k, at_most=_worth(references.rows.shape[1]))
             if recall >= ENOUGH:
                 return "ivfflat", cells, recall
     searcher = make_searcher(index, device, references, chunk_size=chunk_size, device_memory=device_memory)
     return index, searcher, searcher.tune(k)
+
+
+def _worth(d: int) -> float:
+    """The share of the cells in which a search takes half the time of the exact one."""
+    return (d + _HALF_AS_COSTLY) / (2 * _COSTLIEST * d)
 
 
 def _many_in_memory(references: References) -> bool:
@@ -61,13 +70,18 @@ def make_searcher(
     *,
     chunk_size: int,
     device_memory: float | None,
-    serialized: Array | None = None,
+    kept: Mapping[str, Array] | None = None,
 ) -> Searcher:
-    """`serialized` is what the same backend's `to_bytes` gave."""
+    """`kept` is what the same backend's `kept` gave."""
     if index in KINDS:
-        return FaissSearch(index, references, chunk_size, serialized)
+        return _faiss_search(index, references, chunk_size, kept or {})
     if device is not None:
         return TorchSearch(references, device, device_memory)
-    if is_large(references.rows):
-        return PartsSearch(references, chunk_size)
-    return ExactSearch(references, chunk_size)
+    return exact_search(references, chunk_size)
+
+
+def _faiss_search(index: str, references: References, chunk_size: int, kept: Mapping[str, Array]) -> FaissSearch:
+    on_disk = "cells_" in kept if kept else index == "ivfflat" and is_large(references.rows)
+    return (
+        FaissDiskSearch(references, chunk_size, kept) if on_disk else FaissSearch(index, references, chunk_size, kept)
+    )

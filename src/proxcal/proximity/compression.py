@@ -12,11 +12,10 @@ import numpy as np
 from proxcal._validation import Array, Ints, check_choice, check_integer, row_blocks
 from proxcal.proximity._reduction import Reduction
 from proxcal.proximity.coreset import CORESETS, Coreset, choose
-from proxcal.proximity.references import References, Searcher, largest_of, scale_of, scaled
+from proxcal.proximity.references import References, Searcher, float16_factor, largest_of, scale_of, scaled
 
 StoredAs = Literal["float16", "float32"]
 _STORED_AS: tuple[StoredAs | None, ...] = ("float16", "float32", None)
-_ROOM = 256.0  # of the largest float16, 65 504
 _SAMPLE = 512  # references whose neighbours show the cosine of what components leave out
 
 
@@ -63,7 +62,7 @@ def _stored(
         return References.of(references.rows[kept], unit=unit, factor=references.factor)
     transformed = scaled if reduction is None else reduction.references
     unit = unit and reduction is None
-    factor = _factor(_largest(references, reduction)) if dtype == np.float16 and not unit else 1.0
+    factor = float16_factor(_largest(references, reduction)) if dtype == np.float16 and not unit else 1.0
     width = references.rows.shape[1] if reduction is None else reduction.n_columns
     rows = np.empty((len(kept), width), dtype)
     for block in row_blocks(len(kept), references.rows.shape[1]):
@@ -76,11 +75,6 @@ def _largest(references: References, reduction: Reduction | None) -> float:
     if reduction is not None:
         return float(np.sqrt(2 * references.half_square.max()))
     return references.factor * largest_of(references.rows)
-
-
-def _factor(largest: float) -> float:
-    """A power of two that brings the largest into float16's middle."""
-    return float(2.0 ** np.ceil(np.log2(largest / _ROOM))) if largest > 0 else 1.0
 
 
 def with_further(references: References, features: Array, reduction: Reduction | None, *, unit: bool) -> References:

@@ -91,12 +91,8 @@ class ExactSearch:
     def tune(self, k: int) -> float:
         return 1.0
 
-    def to_bytes(self) -> None:
-        return None
-
-    def candidates(self, moved: Floats, k: int) -> Ints:
-        """Indices of the k references with the smallest keys in float32, in no order."""
-        return smallest_of(self._tiles(moved), k, None)[1]
+    def kept(self) -> dict[str, Array]:
+        return {}
 
     def _tiles(self, moved: Floats) -> Tiles:
         """Keys ‖b‖²/2 − a·b in float32, the references as they lie."""

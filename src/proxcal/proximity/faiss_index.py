@@ -13,7 +13,7 @@ data is sparse, which proximity is there to tell. The share found is measured, n
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxcal._extras import require
-from proxcal._validation import Array, Floats, Ints, ProxcalWarning, row_blocks
-from proxcal.proximity.exact import ExactSearch
+from proxcal._mapped import LARGE, release
+from proxcal._validation import Array, Floats, Ints, ProxcalWarning, blocks_of, row_blocks
+from proxcal.proximity.parts import exact_search
 from proxcal.proximity.references import Neighbors, References, scaled, search_in_blocks
 
 KINDS = ("flat", "ivfflat", "ivfpq", "hnsw")
@@ -36,27 +37,27 @@ _LEAST, _FURTHEST = 64, 2048  # efSearch: with less, the graph finds its own row
 _MEASURED = 8  # times k, of what shortened rows put first
 _ROWS_A_CENTRE = 39
 _SEED = 1234
-_ADDED_BYTES = 256 << 20  # of float64 rows at a time
+ADDED_BYTES = 64 << 20  # of float64 rows at a time
+_MOST_TRAINED = 2 * LARGE  # bytes of float32 rows
 
 
 class FaissSearch:
-    """One of faiss's indexes over the references, built of them or of what `to_bytes` gave."""
+    """One of faiss's indexes over the references, built of them or of what `kept` gave."""
 
-    def __init__(self, kind: str, references: References, chunk_size: int, serialized: Array | None = None) -> None:
+    def __init__(self, kind: str, references: References, chunk_size: int, kept: Mapping[str, Array]) -> None:
         self._faiss = require("faiss", "faiss", f"index={kind!r}")
         self.kind = kind
         self.references = references
         self.chunk_size = chunk_size
-        self._exact = ExactSearch(references, chunk_size)
-        self._width = _padded_width(kind, references.rows.shape[1])
-        self._index: Any = self._build() if serialized is None else self._faiss.deserialize_index(serialized)
+        self._exact = exact_search(references, chunk_size)
+        self._index = self._restored(kept) if kept else self._built()
 
-    def to_bytes(self) -> NDArray[np.uint8] | None:
-        """What builds the same index again; None where the references alone do."""
-        if self.kind == "flat":
-            return None
-        serialized: NDArray[np.uint8] = self._faiss.serialize_index(self._index)
-        return serialized
+    def kept(self) -> dict[str, Array]:
+        """As every backend's; see `references.Searcher`."""
+        return {} if self.kind == "flat" else {"serialized_": self._faiss.serialize_index(self._index)}
+
+    def _restored(self, kept: Mapping[str, Array]) -> Any:
+        return self._faiss.deserialize_index(kept["serialized_"])
 
     def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
         n = k if own is None else k + 1
@@ -65,6 +66,7 @@ class FaissSearch:
             return self._candidates(moved, n)
 
         found = search_in_blocks(candidates, self.references, rows, scale, n, None, self.chunk_size)
+        release(self.references.rows)
         return found if own is None else found.without(own)
 
     def tune(self, k: int) -> float:
@@ -124,29 +126,58 @@ class FaissSearch:
             self._index.nprobe = effort
 
     def _candidates(self, moved: Floats, k: int) -> Ints:
-        asked = min(len(self.references.rows), k * (_MEASURED if self.kind == "ivfpq" else 1))
-        found: Ints = self._index.search(self._padded(moved.astype(np.float32)), asked)[1].astype(np.intp)
+        asked = min(len(self.references.rows), k * self._measured)
+        found: Ints = self._index.search(self._as_indexed(moved), asked)[1].astype(np.intp)
         short = np.flatnonzero((found >= 0).sum(axis=1) < k)  # the cells looked into held too few
         if len(short):
-            found[short] = self._exact.candidates(moved[short], asked)
+            others = moved[short] + self.references.center
+            found[short] = self._exact.search(others, np.ones(len(short)), asked, None).indices
         return found
 
-    def _build(self) -> Any:
-        n, d = len(self.references.rows), self._width
-        index = self._faiss.index_factory(d, _factory_string(self.kind, n, self.references.rows.shape[1]))
+    @property
+    def _measured(self) -> int:
+        """Times k, of what the index puts first."""
+        return _MEASURED if self.kind == "ivfpq" else 1
+
+    @property
+    def _width(self) -> int:
+        """Columns of the index."""
+        return _padded_width(self.kind, self.references.rows.shape[1])
+
+    @property
+    def _factory(self) -> str:
+        return _factory_string(self.kind, *self.references.rows.shape)
+
+    def _built(self) -> Any:
+        index = self._faiss.index_factory(self._width, self._factory)
         if self.kind in ("ivfflat", "ivfpq"):
             index.cp.seed, index.cp.min_points_per_centroid = _SEED, 1
             if self.kind == "ivfpq":
                 index.pq.cp.seed, index.pq.cp.min_points_per_centroid = _SEED, 1
-            index.train(self._padded(self.references.moved(_training_rows(n, index.nlist))))
-        with self._one_thread() if self.kind == "hnsw" else nullcontext():
-            for block in row_blocks(n, d, _ADDED_BYTES):
-                index.add(self._padded(self.references.moved(block)))
+            index.train(self._training_rows(index.nlist))
+        self._fill(index)
         return index
 
-    def _padded(self, moved: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Columns of zeros, which change no distance, up to a width that shortening can divide."""
-        return np.pad(moved, ((0, 0), (0, self._width - moved.shape[1]))) if moved.shape[1] < self._width else moved
+    def _fill(self, index: Any) -> None:
+        with self._one_thread() if self.kind == "hnsw" else nullcontext():
+            for block in blocks_of(self.references.rows, ADDED_BYTES):
+                index.add(self._as_indexed(self.references.moved(block)))
+
+    def _training_rows(self, n_cells: int) -> NDArray[np.float32]:
+        """A sample large enough for k-means, and for the 256 codes of shortened rows."""
+        n, d = self.references.rows.shape
+        size = max(min(2 * _ROWS_A_CENTRE * n_cells, _MOST_TRAINED // (4 * d)), 256 * _ROWS_A_CENTRE)
+        sample = np.sort(np.random.default_rng(_SEED).permutation(n)[:size])
+        rows = np.empty((len(sample), self._width), dtype=np.float32)
+        for block in row_blocks(len(sample), d):
+            rows[block] = self._as_indexed(self.references.moved(sample[block]))
+        release(self.references.rows)
+        return rows
+
+    def _as_indexed(self, moved: Array) -> NDArray[np.float32]:
+        """Rows, their mean taken off, with columns of zeros, which change no distance, up to the index's width."""
+        rows = moved.astype(np.float32, copy=False)
+        return np.pad(rows, ((0, 0), (0, self._width - rows.shape[1]))) if rows.shape[1] < self._width else rows
 
     @contextmanager
     def _one_thread(self) -> Iterator[None]:
@@ -157,12 +188,6 @@ class FaissSearch:
             yield
         finally:
             self._faiss.omp_set_num_threads(n_threads)
-
-
-def _training_rows(n: int, n_cells: int) -> Ints:
-    """A sample large enough for k-means, and for the 256 codes of shortened rows."""
-    size = max(2 * _ROWS_A_CENTRE * n_cells, 256 * _ROWS_A_CENTRE)
-    return np.sort(np.random.default_rng(_SEED).permutation(n)[:size])
 
 
 def _factory_string(kind: str, n: int, d: int) -> str:

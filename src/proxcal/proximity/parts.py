@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from proxcal._mapped import LARGE
+from proxcal._mapped import LARGE, is_large
 from proxcal._validation import Array, Floats, Ints, blocks_of
 from proxcal.proximity.exact import ExactSearch
-from proxcal.proximity.references import Neighbors, References, nearest_of_parts
+from proxcal.proximity.references import Neighbors, References, Searcher, nearest_of_parts
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class PartsSearch:
     def tune(self, k: int) -> float:
         return 1.0
 
-    def to_bytes(self) -> None:
-        return None
+    def kept(self) -> dict[str, Array]:
+        return {}
 
     def _parts(self, k: int) -> Iterator[tuple[int, References]]:
         """Each part with where it starts; every one has more than k rows."""
@@ -67,3 +67,10 @@ class PartsSearch:
     def _dtype(self) -> np.dtype[Any]:
         """Of a part in memory: what products are taken in, or the rows' own where that holds more."""
         return np.promote_types(self.references.rows.dtype, np.float32)
+
+
+def exact_search(references: References, chunk_size: int) -> Searcher:
+    """In memory, or in parts where the references stay on disk."""
+    if is_large(references.rows):
+        return PartsSearch(references, chunk_size)
+    return ExactSearch(references, chunk_size)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from proxcal._estimator import Estimator
 from proxcal._validation import Array, Floats, Ints, check_choice, check_features, check_integer, joined_rows
 from proxcal.proximity._reduction import Reduction, as_queries
-from proxcal.proximity.backends import Index, check_backend, fitted_searcher, make_searcher
+from proxcal.proximity.backends import KEPT, Index, check_backend, fitted_searcher, make_searcher
 from proxcal.proximity.compression import Compression, StoredAs, with_further
 from proxcal.proximity.coreset import Coreset
 from proxcal.proximity.references import Neighbors, References, Searcher, largest_of, scale_of
@@ -232,11 +232,9 @@ class Proximity(Estimator):
         return self.fit(features).score()
 
     def state_arrays(self) -> dict[str, Any]:
-        """What `fit` learned; an index that cannot be built again bit for bit is there as its bytes."""
+        """What `fit` learned; an index that cannot be built again bit for bit is there too."""
         state = super().state_arrays()
-        if hasattr(self, "_searcher") and (serialized := self._searcher.to_bytes()) is not None:
-            state["serialized_"] = serialized
-        return state
+        return state | self._searcher.kept() if hasattr(self, "_searcher") else state
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickle and copies: what holds memory of other libraries is built again."""
@@ -255,7 +253,7 @@ class Proximity(Estimator):
                 self._references,
                 chunk_size=self.chunk_size,
                 device_memory=self.device_memory,
-                serialized=self.__dict__.pop("serialized_", None),
+                kept={name: self.__dict__.pop(name) for name in KEPT if name in self.__dict__},
             )
         return self._searcher
 

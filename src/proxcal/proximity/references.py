@@ -16,6 +16,7 @@ from proxcal._threads import even_blocks, in_threads
 from proxcal._validation import Array, Floats, Ints, blocks_of, row_blocks
 
 _BUFFER = 4096  # columns
+_ROOM = 256.0  # of the largest float16, 65 504
 CLOSE = 1e-4  # squared distances under this share of the squared norms are taken from differences, not from products
 
 
@@ -99,6 +100,11 @@ def scale_of(rows: Array, *, unit: bool) -> Floats:
     return _inverse_norms(squares)
 
 
+def float16_factor(largest: float) -> float:
+    """A power of two that brings numbers up to the largest into float16's middle."""
+    return float(2.0 ** np.ceil(np.log2(largest / _ROOM))) if largest > 0 else 1.0
+
+
 def largest_of(rows: Array) -> float:
     """The largest absolute value."""
     return max(max(float(rows[block].max()), -float(rows[block].min())) for block in blocks_of(rows))
@@ -130,8 +136,8 @@ class Searcher(Protocol):
         """The share of the k nearest that are found, measured on a sample where it may be less than 1."""
         ...
 
-    def to_bytes(self) -> NDArray[np.uint8] | None:
-        """What builds the same searcher again; None where the references alone do."""
+    def kept(self) -> dict[str, Array]:
+        """What, beside the references, builds the same searcher again; nothing where they alone do."""
         ...
 
 

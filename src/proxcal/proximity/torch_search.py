@@ -48,8 +48,8 @@ class TorchSearch:
     def tune(self, k: int) -> float:
         return 1.0
 
-    def to_bytes(self) -> None:
-        return None
+    def kept(self) -> dict[str, Array]:
+        return {}
 
     def search(self, rows: Array, scale: Floats, k: int, own: Ints | None) -> Neighbors:
         """As every backend's; see `references.Searcher`."""

@@ -64,8 +64,8 @@ class ShardedSearch:
     def tune(self, k: int) -> float:
         return 1.0
 
-    def to_bytes(self) -> None:
-        return None
+    def kept(self) -> dict[str, Array]:
+        return {}
 
     def close(self) -> None:
         ray = connect(USE)

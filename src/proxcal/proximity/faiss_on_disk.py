@@ -1,0 +1,91 @@
+"""faiss's cells for references that stay on disk: the cells lie on disk too, and a query reads those it looks into.
+
+The rows of a cell are kept in 16 bits, so that half as much is read, and twice k of them are measured in full, from the
+references themselves. Cells come into memory as they are looked into; before they fill it they are let go.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proxcal._mapped import LARGE
+from proxcal._validation import Array, Floats, Ints, blocks_of
+from proxcal.proximity._disk_cells import DiskCells
+from proxcal.proximity.exact import ExactSearch
+from proxcal.proximity.faiss_index import ADDED_BYTES, FaissSearch
+from proxcal.proximity.references import References, float16_factor
+
+_ALIGNED = 4  # numbers of 16 bits: what follows them in a cell has 64
+
+
+class FaissDiskSearch(FaissSearch):
+    """`index="ivfflat"`, its cells in a temporary file, or in that of a saved calibrator."""
+
+    _measured = 2
+    _cells: DiskCells
+
+    def __init__(self, references: References, chunk_size: int, kept: Mapping[str, Array]) -> None:
+        self._looked_into = 0  # bytes of cells, since they were last let go
+        self._lock = Lock()  # cells are not let go while another thread looks into them
+        super().__init__("ivfflat", references, chunk_size, kept)
+
+    def kept(self) -> dict[str, Array]:
+        with self._lock:
+            self._cells.detach(self._index)
+            trained = super().kept()
+            self._cells.attach(self._index)
+        return trained | {"cells_": self._cells.content, "cell_sizes_": self._cells.sizes}
+
+    def _restored(self, kept: Mapping[str, Array]) -> Any:
+        index = super()._restored(kept)
+        self._cells = DiskCells(kept["cells_"], kept["cell_sizes_"])
+        self._cells.attach(index)
+        return index
+
+    def _candidates(self, moved: Floats, k: int) -> Ints:
+        with self._lock:
+            found = super()._candidates(moved, k)
+            self._looked_into += len(moved) * self._index.nprobe * self._cells.content.nbytes // self._index.nlist
+            if self._looked_into > LARGE:
+                self._cells.attach(self._index)
+                self._looked_into = 0
+        return found
+
+    @property
+    def _width(self) -> int:
+        return -(-super()._width // _ALIGNED) * _ALIGNED
+
+    @property
+    def _factory(self) -> str:
+        return super()._factory.replace("Flat", "SQfp16")
+
+    def _fill(self, index: Any) -> None:
+        """Every reference goes to the cell of its nearest centre, found by products: faiss's own assignment takes
+        several times as long where its kernels are slow."""
+        references = self.references
+        index.by_residual = False  # rows as they are, which can be written by themselves
+        centres = References.of(index.quantizer.reconstruct_n(0, index.nlist), unit=False)
+        nearest = ExactSearch(centres, self.chunk_size)
+        cells = np.empty(len(references.rows), dtype=np.intp)
+        for block in blocks_of(references.rows, ADDED_BYTES):
+            rows = self._as_indexed(references.moved(block))
+            cells[block] = nearest.search(rows, np.ones(len(rows)), 1, None).indices[:, 0]
+
+        def in_16_bits(block: slice) -> NDArray[np.float16]:
+            return self._as_indexed(references.moved(block)).astype(np.float16)
+
+        blocks = blocks_of(references.rows, ADDED_BYTES)
+        self._cells = DiskCells.written(cells, index.nlist, blocks, in_16_bits, self._width)
+        self._cells.attach(index)
+
+    def _as_indexed(self, moved: Array) -> NDArray[np.float32]:
+        return super()._as_indexed(moved / self._factor)
+
+    @cached_property
+    def _factor(self) -> float:
+        """A power of two that brings the references into float16's middle."""
+        return float16_factor(float(np.sqrt(2 * self.references.half_square.max())))
