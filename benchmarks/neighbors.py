@@ -5,8 +5,9 @@
     python benchmarks/neighbors.py --images --sizes 100000x64       # real rows: images (`_images.py`)
     python benchmarks/neighbors.py --kernels                        # what OPENBLAS_CORETYPE changes, a process each
 
-References are simulated, unless told: clusters of about 25, in 64 dimensions that a wider row holds with noise. Each index is used
-as `Proximity(index=...)` does, so its build includes looking further until 95 % of a sample's neighbours are found.
+References are simulated, unless told: clusters of about 25, in 64 dimensions that a wider row holds with noise. Each
+index is used as `Proximity(index=...)` does, so its build includes looking further until 95 % of a sample's neighbours
+are found.
 "A fit" is the build and a search for every reference, which is what `ProCal.fit` asks for, reckoned from the rate
 measured. Recall counts neighbours of queries that are no farther than the 10th of the exact search; once for queries of
 the same clusters, once for queries of clusters that hold no reference, which proximity is there to tell. Errors are of

@@ -2,7 +2,7 @@
 
     python benchmarks/out_of_core.py FOLDER
 
-writes its files to FOLDER (11 GB, taken away again at the end), and runs each piece of work in a process of its own that
+writes its files to FOLDER (11 GB, taken away at the end), and runs each piece of work in a process of its own that
 may not allocate more than 2 GiB (RLIMIT_DATA; Arrow on the system's allocator, as its own reserves more than it takes).
 With --keep the files stay, and are used again; --only chooses the work. "Resident" is the largest that the process ever
 was (VmHWM), pages of mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked
@@ -35,7 +35,7 @@ CLASSES, COLUMNS, K = 100, 256, 10
 TO = (".parquet", ".npz", ".csv")
 GIB = 1 << 30
 LIMIT = 2 * GIB
-ROWS = 100_000  # made at a time
+ROWS, WALKED = 100_000, 10_000  # made, looked at, at a time
 
 
 def make(folder: Path, n: int, seed: int, *, scores: bool = True) -> Path:
@@ -141,11 +141,11 @@ def save_and_load_cells(folder: Path, n_queries: int) -> Done:
 def _by_a_plain_walk(features: np.ndarray, queries: np.ndarray) -> np.ndarray:
     points = queries / np.linalg.norm(queries.astype(np.float64), axis=1, keepdims=True)
     distances = np.empty((len(points), len(features)))
-    for start in range(0, len(features), ROWS):
-        rows = features[start : start + ROWS].astype(np.float64)
+    for start in range(0, len(features), WALKED):
+        rows = features[start : start + WALKED].astype(np.float64)
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         for i, point in enumerate(points):
-            distances[i, start : start + ROWS] = np.linalg.norm(rows - point, axis=1)
+            distances[i, start : start + WALKED] = np.linalg.norm(rows - point, axis=1)
         px._mapped.release(features)
     return np.argsort(distances, axis=1, kind="stable")[:, :K]
 
