@@ -87,7 +87,7 @@ def test_parquet_holds_what_npz_holds(proxcal, files, model):
     parquet = pytest.importorskip("pyarrow.parquet")
     for output in ("out.npz", "out.parquet"):
         proxcal("apply", "model.proxcal", files["second"], "-o", output)
-    found, expected = parquet.read_table("out.parquet"), np.load("out.npz")
+    found, expected = parquet.read_table("out.parquet"), load_npz("out.npz")
     assert found.column_names == list(expected)
     for name in expected:
         np.testing.assert_array_equal(np.array(found[name].to_pylist()), expected[name])
