@@ -188,9 +188,7 @@ class ProCal(Inference):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        loaded = _store.read(path, _CLASSES)
-        if not isinstance(loaded, cls):
-            raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
+        loaded: Self = _store.read(path, _CLASSES, cls)
         return loaded
 
 

@@ -93,6 +93,15 @@ def test_parquet_holds_what_npz_holds(proxcal, files, model):
         np.testing.assert_array_equal(np.array(found[name].to_pylist()), expected[name])
 
 
+def test_a_monitors_state_is_told_from_a_calibrator_in_one_line(proxcal, files, model):
+    assert proxcal("monitor", "model.proxcal", files["second"], "--state", "state.proxcal")[0] == 0
+    expected = (
+        "proxcal: state.proxcal holds a Monitor, not a ProCal: give the file of a ProCal; a Monitor is for Monitor.load"
+        " or proxcal monitor --state\n"
+    )
+    assert proxcal("apply", "state.proxcal", files["second"], "-o", "out.csv") == (2, "", expected)
+
+
 def test_a_failed_run_leaves_nothing_behind(proxcal, files, model, tmp_path):
     before = sorted(tmp_path.iterdir())
     code, _, err = proxcal("apply", "model.proxcal", files["probs"], "-o", "out.npz")
