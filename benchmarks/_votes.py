@@ -17,7 +17,8 @@ from _base import timed
 from proxcal import Proximity
 from proxcal.base import NeighborVotes, TemperatureScaling, make_base
 from proxcal.base._cross_fitting import held_out_blocks
-from proxcal.procal import Calibrated, ProCal
+from proxcal.procal import ProCal
+from proxcal.rows import Calibrated
 
 
 class VotesOnTop:

@@ -21,7 +21,8 @@ import numpy as np
 
 import proxcal as px
 from proxcal.base import BASES
-from proxcal.procal import Calibrated, ProCal
+from proxcal.procal import ProCal
+from proxcal.rows import Calibrated
 
 FIRST_SEED = 2020
 COLUMNS = ("ECE", "PIECE", "PIECE-floor", "NLL", "Brier", "multiclass NLL", "accuracy", "changed", "here")

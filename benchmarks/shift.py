@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 import proxcal as px
-from proxcal.procal import Calibrated
+from proxcal.rows import Calibrated
 
 SEEDS = (2020, 2021, 2022)
 SHIFTS = ("noise", "blur", "contrast")

@@ -27,8 +27,9 @@ import quality
 
 import proxcal as px
 from proxcal.base import NeighborVotes, _vote_rows, _votes, neighbor_votes
-from proxcal.procal import Calibrated, ProCal
+from proxcal.procal import ProCal
 from proxcal.proximity import Neighbors
+from proxcal.rows import Calibrated
 
 SIZES = ((10, 50), (5, 25), (20, 100))
 MISLED_PRIOR = 10.0  # neighbours, of the mean share

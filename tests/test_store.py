@@ -1,10 +1,12 @@
 import json
+import re
 from itertools import product
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+import proxcal as px
 from proxcal import _store
 from proxcal.base import TemperatureScaling
 from proxcal.informed._normal_scores import NormalScores
@@ -128,7 +130,10 @@ def test_a_changed_setting_is_refused(saved):
         _store.read(saved, CLASSES)
 
 
-@pytest.mark.parametrize("header", [None, {}, [], {"schema": "1"}, {"schema": 1}, {"schema": 0}, {"schema": True}])
+@pytest.mark.parametrize(
+    "header",
+    [None, {}, [], {"schema": "1"}, {"schema": 1}, {"schema": 0}, {"schema": True}, {"schema": 1, "estimator": 3}],
+)
 def test_a_safetensors_file_of_something_else_is_refused(saved, header):
     rewrite(saved, header=header)
     with pytest.raises(ValueError, match="is not a calibrator saved by proxcal"):
@@ -145,3 +150,46 @@ def test_a_file_of_another_kind_is_refused(tmp_path, content):
 def test_only_known_classes_are_built(saved):
     with pytest.raises(ValueError, match="holds a Proximity, which this version of proxcal does not know"):
         _store.read(saved, {})
+
+
+def test_an_unknown_class_is_told_with_its_file_and_a_way_out(saved):
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(saved))} holds a Proximity, .* upgrade proxcal$"):
+        _store.read(saved, {})
+
+
+def test_an_unknown_class_is_not_taken_for_a_known_one_that_is_not_wanted(saved):
+    with pytest.raises(ValueError, match="does not know: upgrade proxcal"):
+        _store.read(saved, {"ProCal": px.ProCal}, px.ProCal)
+
+
+def test_a_part_is_not_taken_for_the_whole(saved):
+    with pytest.raises(ValueError, match=r"holds a Proximity, not a ProCal: give the file of a ProCal$"):
+        px.ProCal.load(saved)
+
+
+def test_a_monitors_file_is_no_calibrators_and_both_are_named(tmp_path):
+    path = tmp_path / "state.proxcal"
+    _store.write(path, px.Monitor())
+    message = (
+        f"{path} holds a Monitor, not a ProCal: give the file of a ProCal; a Monitor is for Monitor.load or proxcal"
+        " monitor --state"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        px.ProCal.load(path)
+
+
+def test_a_calibrators_file_is_no_monitors_and_both_are_named(tmp_path):
+    path = tmp_path / "model.proxcal"
+    _store.write(path, px.ProCal())
+    message = (
+        f"{path} holds a ProCal, not a Monitor: give the file of a Monitor; a ProCal is for ProCal.load or a command's"
+        " MODEL"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        px.Monitor.load(path, px.ProCal())
+
+
+@pytest.mark.parametrize("kind", _store.TAKEN_BY)
+def test_every_kind_of_file_has_its_class_with_load_and_save(kind):
+    assert callable(getattr(px, kind).load)
+    assert callable(getattr(px, kind).save)

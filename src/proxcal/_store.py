@@ -25,6 +25,10 @@ from proxcal._validation import Array
 SCHEMA = 1
 _KEY = "proxcal"  # of the header's entry in the safetensors metadata
 _SUPPORTED = (bool, int, float, str)
+TAKEN_BY = {  # who takes each kind of file; by name, because whoever reads one kind need not import the others
+    "ProCal": "ProCal.load or a command's MODEL",
+    "Monitor": "Monitor.load or proxcal monitor --state",
+}
 
 
 def write(path: str | os.PathLike[str], estimator: Estimator, *, overwrite: bool = False) -> None:
@@ -35,7 +39,10 @@ def write(path: str | os.PathLike[str], estimator: Estimator, *, overwrite: bool
         write_safetensors(temporary, arrays, {_KEY: json.dumps(header)})
 
 
-def read(path: str | os.PathLike[str], classes: Mapping[str, type[Estimator]]) -> Any:
+def read(
+    path: str | os.PathLike[str], classes: Mapping[str, type[Estimator]], wanted: type[Estimator] = Estimator
+) -> Any:
+    """The estimator that was written, which must be a `wanted`; it and its parts are of `classes`."""
     path = check_readable(path)
     with _damage(path):
         file = SafetensorsFile(path)
@@ -47,7 +54,8 @@ def read(path: str | os.PathLike[str], classes: Mapping[str, type[Estimator]]) -
     digest = _digest(header["schema"], header["estimator"], arrays)
     if digest != header.get("sha256") or json.dumps(header) != text:  # the text too: 0.1 may be written in many ways
         raise ValueError(f"{path} is damaged: its content does not match its checksum; save it again")
-    return _decode(header["estimator"], arrays, classes)
+    _check_kind(path, header["estimator"]["class"], classes, wanted)
+    return _decode(path, header["estimator"], arrays, classes)
 
 
 @contextmanager
@@ -68,8 +76,22 @@ def _check_schema(path: Path, header: Any) -> None:
     schema = header.get("schema") if isinstance(header, dict) else None
     if type(schema) is int and schema > SCHEMA:
         raise ValueError(f"{path} has schema {schema}; this version of proxcal reads up to {SCHEMA}: upgrade proxcal")
-    if type(schema) is not int or schema < 1 or "estimator" not in header:
+    if type(schema) is not int or schema < 1 or not _is_estimator(header.get("estimator")):
         raise ValueError(f"{path} is not a calibrator saved by proxcal: it lacks the header")
+
+
+def _check_kind(path: Path, held: str, classes: Mapping[str, type[Estimator]], wanted: type[Estimator]) -> None:
+    """That what the file holds is wanted, if this version knows it at all."""
+    known = held in classes or held in TAKEN_BY
+    if not known or issubclass(classes.get(held, object), wanted):
+        return
+    needed = wanted.__name__
+    message = f"{path} holds a {held}, not a {needed}: give the file of a {needed}"
+    raise ValueError(f"{message}; a {held} is for {TAKEN_BY[held]}" if held in TAKEN_BY else message)
+
+
+def _is_estimator(tree: Any) -> bool:
+    return isinstance(tree, dict) and "class" in tree
 
 
 def _digest(schema: int, tree: Any, arrays: Mapping[str, Array]) -> str:
@@ -106,17 +128,18 @@ def _encode(value: Any, name: str, arrays: dict[str, Array]) -> Any:
     )
 
 
-def _decode(tree: Any, arrays: Mapping[str, Array], classes: Mapping[str, type[Estimator]]) -> Any:
+def _decode(path: Path, tree: Any, arrays: Mapping[str, Array], classes: Mapping[str, type[Estimator]]) -> Any:
     if not isinstance(tree, dict):
         return tree
     if "array" in tree:
         return arrays[tree["array"]]
     if "dict" in tree:
-        return {key: _decode(item, arrays, classes) for key, item in tree["dict"].items()}
+        return {key: _decode(path, item, arrays, classes) for key, item in tree["dict"].items()}
     if "list" in tree:
-        return [_decode(item, arrays, classes) for item in tree["list"]]
+        return [_decode(path, item, arrays, classes) for item in tree["list"]]
     if tree["class"] not in classes:
-        raise ValueError(f"the file holds a {tree['class']}, which this version of proxcal does not know: upgrade it")
-    return classes[tree["class"]].from_state(
-        _decode(tree["params"], arrays, classes), _decode(tree["state"], arrays, classes)
-    )
+        raise ValueError(
+            f"{path} holds a {tree['class']}, which this version of proxcal does not know: upgrade proxcal"
+        )
+    params, state = (_decode(path, tree[part], arrays, classes) for part in ("params", "state"))
+    return classes[tree["class"]].from_state(params, state)

@@ -87,10 +87,19 @@ def test_parquet_holds_what_npz_holds(proxcal, files, model):
     parquet = pytest.importorskip("pyarrow.parquet")
     for output in ("out.npz", "out.parquet"):
         proxcal("apply", "model.proxcal", files["second"], "-o", output)
-    found, expected = parquet.read_table("out.parquet"), np.load("out.npz")
+    found, expected = parquet.read_table("out.parquet"), load_npz("out.npz")
     assert found.column_names == list(expected)
     for name in expected:
         np.testing.assert_array_equal(np.array(found[name].to_pylist()), expected[name])
+
+
+def test_a_monitors_state_is_told_from_a_calibrator_in_one_line(proxcal, files, model):
+    assert proxcal("monitor", "model.proxcal", files["second"], "--state", "state.proxcal")[0] == 0
+    expected = (
+        "proxcal: state.proxcal holds a Monitor, not a ProCal: give the file of a ProCal; a Monitor is for Monitor.load"
+        " or proxcal monitor --state\n"
+    )
+    assert proxcal("apply", "state.proxcal", files["second"], "-o", "out.csv") == (2, "", expected)
 
 
 def test_a_failed_run_leaves_nothing_behind(proxcal, files, model, tmp_path):

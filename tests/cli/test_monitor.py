@@ -73,6 +73,14 @@ def test_a_state_goes_on_as_if_all_batches_had_come_at_once(proxcal, files, shif
     assert json.loads(later)[0] == json.loads(at_once)[1]
 
 
+def test_a_calibrator_is_told_from_a_state_in_one_line(proxcal, files, model):
+    expected = (
+        "proxcal: model.proxcal holds a ProCal, not a Monitor: give the file of a Monitor; a ProCal is for ProCal.load"
+        " or a command's MODEL\n"
+    )
+    assert proxcal("monitor", "model.proxcal", files["second"], "--state", "model.proxcal") == (2, "", expected)
+
+
 def test_a_run_that_fails_leaves_the_state_as_it_was(proxcal, files, model):
     proxcal("monitor", "model.proxcal", files["second"], "--state", "s.proxcal")
     before = px.Monitor.load("s.proxcal", model).n_looks_

@@ -103,9 +103,7 @@ class Monitor(Estimator):
     @classmethod
     def load(cls, path: str | os.PathLike[str], calibrator: ProCal) -> Self:
         """The monitor that was saved, of the calibrator that it watched."""
-        loaded = _store.read(path, _CLASSES | {cls.__name__: cls})
-        if not isinstance(loaded, cls):
-            raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}")
+        loaded: Self = _store.read(path, _CLASSES | {cls.__name__: cls}, cls)
         if loaded._watch(calibrator).references_digest_ != _digest(calibrator):
             raise ValueError(
                 f"{path} was begun with other references than the calibrator's, so what is normal has changed; begin a"
