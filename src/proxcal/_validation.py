@@ -218,11 +218,11 @@ def _check_vector(name: str, values: ArrayLike) -> Array:
             raise ValueError("correct has values other than 0 and 1; it says whether each prediction was right")
         return array.astype(np.bool_)
     if name == "confidence" and len(array):
-        if array.min() < -_ROUNDING or array.max() > 1 + _ROUNDING:
-            raise ValueError(
-                f"confidence lies in [{array.min():.6g}, {array.max():.6g}]; it needs probabilities in [0, 1]"
-            )
-        return np.clip(array.astype(np.float64), 0, 1)
+        lowest, highest = array.min(), array.max()
+        if lowest < -_ROUNDING or highest > 1 + _ROUNDING:
+            raise ValueError(f"confidence lies in [{lowest:.6g}, {highest:.6g}]; it needs probabilities in [0, 1]")
+        if lowest < 0 or highest > 1:
+            array = np.clip(array.astype(np.float64), 0, 1)
     return array.astype(np.float64)
 
 

@@ -52,6 +52,28 @@ def test_nested_splits_each_outer_bin_evenly(n):
     assert np.all(sizes.max(axis=1) - sizes.min(axis=1) <= 1)
 
 
+@given(arrays(np.float64, st.tuples(st.just(2), st.integers(1, 80)), elements=UNIT), st.integers(1, 300))
+def test_nested_is_equal_counts_of_the_inner_values_in_each_outer_bin(values, n_outer):
+    outer, inner = values
+    bins, group = nested(outer, inner, n_outer, 4), equal_count(outer, n_outer)
+    for g in range(n_outer):
+        np.testing.assert_array_equal(bins[group == g], 4 * g + equal_count(inner[group == g], 4))
+
+
+@given(arrays(np.float64, st.integers(1, 60), elements=UNIT), st.integers(1, 100))
+def test_equal_count_is_the_share_of_the_rank(values, n_bins):
+    rank = np.empty(len(values), dtype=int)
+    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
+    np.testing.assert_array_equal(equal_count(values, n_bins), rank * n_bins // len(values))
+
+
+@given(arrays(np.float64, st.integers(1, 60), elements=st.floats(0, 1)), st.integers(1, 100))
+def test_equal_width_is_a_search_among_the_edges(values, n_bins):
+    values = np.concatenate([values, np.nextafter(equal_width_edges(n_bins)[1:], 0)])
+    expected = np.searchsorted(equal_width_edges(n_bins)[1:-1], values, side="right")
+    np.testing.assert_array_equal(equal_width(values, n_bins), expected)
+
+
 def test_nested_keeps_the_outer_bins():
     rng = np.random.default_rng(0)
     outer, inner = rng.random((2, 500))

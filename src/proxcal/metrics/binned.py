@@ -7,7 +7,8 @@ equal width, ACE bins of equal count; PIECE splits each confidence bin by proxim
 data is sparse cannot cancel underconfidence where it is dense: it is never below the error over its confidence bins.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal, overload
 
 import numpy as np
@@ -57,8 +58,8 @@ def ece(
     confidence: ArrayLike, correct: ArrayLike, n_bins: int = 15, *, return_result: bool = False
 ) -> float | BinnedError:
     """Expected calibration error: Σ_b n_b/n |acc_b - conf_b| over bins of equal width, the last closed at 1."""
-    error = _over_equal_width(_count(n_bins), *check_samples(confidence=confidence, correct=correct))
-    return error if return_result else error.value
+    binned = _over_equal_width(_count(n_bins), *check_samples(confidence=confidence, correct=correct))
+    return binned.error(binned.mean_gap, return_result)
 
 
 @overload
@@ -73,8 +74,8 @@ def ace(
     confidence: ArrayLike, correct: ArrayLike, n_bins: int = 15, *, return_result: bool = False
 ) -> float | BinnedError:
     """Adaptive calibration error: Σ_b n_b/n |acc_b - conf_b| over bins of equal count."""
-    error = _over_equal_count(_count(n_bins), *check_samples(confidence=confidence, correct=correct))
-    return error if return_result else error.value
+    binned = _over_equal_count(_count(n_bins), *check_samples(confidence=confidence, correct=correct))
+    return binned.error(binned.mean_gap, return_result)
 
 
 @overload
@@ -102,10 +103,9 @@ def mce(
 
     `weighted=True` gives max_b n_b/n |acc_b - conf_b|, which is what the paper's tables hold.
     """
-    error = _over_equal_width(_count(n_bins), *check_samples(confidence=confidence, correct=correct))
-    gap = error.gap * error.weight if weighted else error.gap
-    error = replace(error, value=float(gap.max()))
-    return error if return_result else error.value
+    binned = _over_equal_width(_count(n_bins), *check_samples(confidence=confidence, correct=correct))
+    gap = binned.table.gap * binned.table.weight if weighted else binned.table.gap
+    return binned.error(float(gap.max()), return_result)
 
 
 @overload
@@ -148,39 +148,62 @@ def piece(
     """
     over_bins = _over_nested if check_choice("scheme", scheme, SCHEMES) == "nested" else _over_grid
     samples = check_samples(confidence=confidence, correct=correct, proximity=proximity)
-    error = over_bins(_count(n_bins), _count(n_proximity_bins, "n_proximity_bins"), *samples)
-    return error if return_result else error.value
+    binned = over_bins(_count(n_bins), _count(n_proximity_bins, "n_proximity_bins"), *samples)
+    return binned.error(binned.mean_gap, return_result)
 
 
 def _count(value: int, name: str = "n_bins") -> int:
     return check_integer(name, value, at_least=1)
 
 
-def _over_equal_width(n_bins: int, confidence: Floats, correct: Bools) -> BinnedError:
+@dataclass(frozen=True, eq=False)
+class _Binned:
+    """Samples in their bins. Edges take longer to find than the error, and are found where they are asked for."""
+
+    table: BinTable
+    bins: Ints
+    edges: Callable[[], Floats]
+    proximity_edges: Callable[[], Floats] | None = None
+
+    @property
+    def mean_gap(self) -> float:
+        return float(np.sum(self.table.count * self.table.gap) / self.table.count.sum())
+
+    def error(self, value: float, return_result: bool) -> float | BinnedError:
+        if not return_result:
+            return value
+        proximity_edges = None if self.proximity_edges is None else self.proximity_edges()
+        return BinnedError(
+            **vars(self.table), value=value, edges=self.edges(), bins=self.bins, proximity_edges=proximity_edges
+        )
+
+
+def _over_equal_width(n_bins: int, confidence: Floats, correct: Bools) -> _Binned:
     bins = equal_width(confidence, n_bins)
-    return _mean_error(tabulate(bins, n_bins, confidence, correct), bins, equal_width_edges(n_bins))
+    return _Binned(tabulate(bins, n_bins, confidence, correct), bins, lambda: equal_width_edges(n_bins))
 
 
-def _over_equal_count(n_bins: int, confidence: Floats, correct: Bools) -> BinnedError:
+def _over_equal_count(n_bins: int, confidence: Floats, correct: Bools) -> _Binned:
     bins = equal_count(confidence, n_bins)
-    edges = observed_edges(confidence, bins, n_bins)[0]
-    return _mean_error(tabulate(bins, n_bins, confidence, correct), bins, edges)
+    table = tabulate(bins, n_bins, confidence, correct)
+    return _Binned(table, bins, lambda: observed_edges(confidence, bins, n_bins)[0])
 
 
-def _over_nested(n_bins: int, n_inner: int, confidence: Floats, correct: Bools, proximity: Floats) -> BinnedError:
+def _over_nested(n_bins: int, n_inner: int, confidence: Floats, correct: Bools, proximity: Floats) -> _Binned:
     bins = nested(confidence, proximity, n_bins, n_inner)
-    edges = observed_edges(confidence, bins // n_inner, n_bins)[0]
-    proximity_edges = observed_edges(proximity, bins, n_inner, n_rows=n_bins)
-    return _mean_error(tabulate(bins, (n_bins, n_inner), confidence, correct), bins, edges, proximity_edges)
+    return _Binned(
+        tabulate(bins, (n_bins, n_inner), confidence, correct),
+        bins,
+        lambda: observed_edges(confidence, bins // n_inner, n_bins)[0],
+        lambda: observed_edges(proximity, bins, n_inner, n_rows=n_bins),
+    )
 
 
-def _over_grid(n_bins: int, n_inner: int, confidence: Floats, correct: Bools, proximity: Floats) -> BinnedError:
+def _over_grid(n_bins: int, n_inner: int, confidence: Floats, correct: Bools, proximity: Floats) -> _Binned:
     bins = grid(confidence, proximity, n_bins, n_inner)
-    proximity_edges = np.repeat(observed_edges(proximity, bins % n_inner, n_inner), n_bins, axis=0)
-    table = tabulate(bins, (n_bins, n_inner), confidence, correct)
-    return _mean_error(table, bins, equal_width_edges(n_bins), proximity_edges)
-
-
-def _mean_error(table: BinTable, bins: Ints, edges: Floats, proximity_edges: Floats | None = None) -> BinnedError:
-    value = float(np.sum(table.count * table.gap) / table.count.sum())
-    return BinnedError(**vars(table), value=value, edges=edges, bins=bins, proximity_edges=proximity_edges)
+    return _Binned(
+        tabulate(bins, (n_bins, n_inner), confidence, correct),
+        bins,
+        lambda: equal_width_edges(n_bins),
+        lambda: np.repeat(observed_edges(proximity, bins % n_inner, n_inner), n_bins, axis=0),
+    )

@@ -32,7 +32,12 @@ class BinTable:
 
 def equal_width(values: Floats, n_bins: int) -> Ints:
     """Bins [0, 1/n), ..., [(n-1)/n, 1]: the last is closed, so a value of exactly 1 is counted."""
-    return np.searchsorted(equal_width_edges(n_bins)[1:-1], values, side="right")
+    edges = equal_width_edges(n_bins)
+    edges[-1] = np.inf
+    bins = np.minimum((values * n_bins).astype(np.intp), n_bins - 1)
+    bins -= values < edges[bins]  # the product may have been rounded over an edge
+    bins += values >= edges[bins + 1]
+    return bins
 
 
 def equal_width_edges(n_bins: int) -> Floats:
@@ -42,18 +47,25 @@ def equal_width_edges(n_bins: int) -> Floats:
 def equal_count(values: Floats, n_bins: int) -> Ints:
     """Bins by rank, sizes within one of each other; ties keep their order of arrival."""
     bins = np.empty(len(values), dtype=np.intp)
-    bins[stable_argsort(values)] = np.arange(len(values)) * n_bins // len(values)
+    bins[stable_argsort(values)] = _even(len(values), n_bins)
     return bins
 
 
 def nested(outer: Floats, inner: Floats, n_outer: int, n_inner: int) -> Ints:
     """Equal-count bins of `outer`, each split into equal-count bins of `inner` (PIECE)."""
     group = equal_count(outer, n_outer)
+    order = stable_argsort(inner)
+    order = order[np.argsort(group[order].astype(np.min_scalar_type(n_outer)), kind="stable")]  # small integers: fast
     bins = np.empty(len(outer), dtype=np.intp)
-    for g in range(n_outer):
-        members = np.flatnonzero(group == g)
-        bins[members] = g * n_inner + equal_count(inner[members], n_inner)
+    sizes = np.bincount(group, minlength=n_outer).tolist()
+    bins[order] = np.concatenate([g * n_inner + _even(size, n_inner) for g, size in enumerate(sizes)])
     return bins
+
+
+def _even(n: int, n_bins: int) -> Ints:
+    """The bins of n samples in ascending order: floor(r · n_bins / n) for r from 0."""
+    first = -(-np.arange(n_bins + 1) * n // n_bins)
+    return np.repeat(np.arange(n_bins), np.diff(first))
 
 
 def grid(outer: Floats, inner: Floats, n_outer: int, n_inner: int) -> Ints:
