@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proxcal._mapped import release
 from proxcal._reference_set import ReferenceSet, n_searched
+from proxcal._threads import in_threads
 from proxcal._validation import (
     Array,
     Floats,
@@ -81,8 +82,11 @@ class Inference(ReferenceSet):
         if neighbors is None or self.informed_ is None:
             return Calibrated(probs, top.predicted, top.confidence, proximity)
         confidence = self._informed_confidence(top, neighbors)
-        for block in row_blocks(*probs.shape):
+
+        def put(block: slice) -> None:
             probs[block] = rebuild(probs[block], confidence[block], self.exponent_, self.rows)
+
+        in_threads(put, row_blocks(*probs.shape))
         if self.rows == "keep":
             return Calibrated(probs, top.predicted, confidence, proximity)
         after = Top.of(((block, probs[block]) for block in row_blocks(*probs.shape)), len(probs))
