@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -122,6 +123,21 @@ def test_equal_references_are_all_found(tmp_path):
     found = fitted.neighbors()
     assert not (found.indices == np.arange(400)[:, None]).any()
     np.testing.assert_array_equal(found.distances, 0)
+
+
+def test_a_faiss_without_lists_on_disk_is_refused(mapped, monkeypatch):
+    monkeypatch.delattr("faiss.OnDiskInvertedLists")
+    with pytest.raises(ValueError, match="does not have on this system; take index='exact', or give the references"):
+        Proximity(**SETTINGS).fit(mapped)
+
+
+def test_cells_are_let_go_while_other_threads_look_into_them(mapped, monkeypatch):
+    fitted, queries = Proximity(**SETTINGS, chunk_size=16).fit(mapped), clustered(200, seed=1)
+    expected = fitted.log_score(queries)
+    monkeypatch.setattr(faiss_on_disk, "LARGE", 1)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: fitted.log_score(queries), range(12)):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_too_low_a_recall_is_warned_of(tmp_path, monkeypatch):

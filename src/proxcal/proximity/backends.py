@@ -4,8 +4,8 @@ Among 25 000 references of 2048 columns the exact search wins in build + search 
 (`benchmarks/neighbors.py`). An index can win where references are very many, and then only if a small share of its
 cells holds the neighbours: how large that share is depends on the data, so it is tried. "auto" is exact, but for very
 many references on the CPU, with faiss at hand, where a sample's neighbours were found in a share of the cells so small
-that the search takes half the time or less. A row of a cell is compared by itself, and takes as many times what it
-takes in a large product as the row is long: 8 times at 64 columns, 18 at 784, towards 20.
+that the search takes half the time or less. To compare a row of a cell, by itself, costs several times what it costs in
+a large product: 8 times at 64 columns, 18 at 784, towards 20 for wider ones.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ from proxcal.proximity.torch_search import TorchSearch
 Index = Literal["auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw"]
 INDEXES: tuple[Index, ...] = ("auto", "exact", "flat", "ivfflat", "ivfpq", "hnsw")
 KEPT = ("serialized_", "cells_", "cell_sizes_")  # what a backend's `kept` may name
-MANY = 100_000  # references; with fewer, cells are not tried
+MANY = 200_000  # references; among fewer, to try cells takes a good part of what comparing all of them does
 _COSTLIEST, _HALF_AS_COSTLY = 20, 100  # times a row's cost in a product; at so many columns half of that
 
 

@@ -166,7 +166,7 @@ class FaissSearch:
     def _training_rows(self, n_cells: int) -> NDArray[np.float32]:
         """A sample large enough for k-means, and for the 256 codes of shortened rows."""
         n, d = self.references.rows.shape
-        size = max(min(2 * _ROWS_A_CENTRE * n_cells, _MOST_TRAINED // (4 * d)), 256 * _ROWS_A_CENTRE)
+        size = max(min(_ROWS_A_CENTRE * n_cells, _MOST_TRAINED // (4 * d)), 256 * _ROWS_A_CENTRE)
         sample = np.sort(np.random.default_rng(_SEED).permutation(n)[:size])
         rows = np.empty((len(sample), self._width), dtype=np.float32)
         for block in row_blocks(len(sample), d):

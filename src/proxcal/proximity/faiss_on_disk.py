@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from proxcal._extras import require
 from proxcal._mapped import LARGE
 from proxcal._validation import Array, Floats, Ints, blocks_of
 from proxcal.proximity._disk_cells import DiskCells
@@ -19,6 +20,7 @@ from proxcal.proximity.exact import ExactSearch
 from proxcal.proximity.faiss_index import ADDED_BYTES, FaissSearch
 from proxcal.proximity.references import References, float16_factor
 
+_USE = "index='ivfflat' among references on disk"
 _ALIGNED = 4  # numbers of 16 bits: what follows them in a cell has 64
 
 
@@ -31,6 +33,11 @@ class FaissDiskSearch(FaissSearch):
     def __init__(self, references: References, chunk_size: int, kept: Mapping[str, Array]) -> None:
         self._looked_into = 0  # bytes of cells, since they were last let go
         self._lock = Lock()  # cells are not let go while another thread looks into them
+        if not hasattr(require("faiss", "faiss", _USE), "OnDiskInvertedLists"):
+            raise ValueError(
+                f"{_USE} needs faiss's lists on disk, which faiss does not have on this system; take index='exact', or "
+                "give the references as an array in memory"
+            )
         super().__init__("ivfflat", references, chunk_size, kept)
 
     def kept(self) -> dict[str, Array]:

@@ -34,8 +34,9 @@ class Proximity(Estimator):
     normalize : give each row unit length first. On raw features exp(−distance) collapses towards 0 for all samples.
     index : "exact": every reference is compared. "flat", "ivfflat", "ivfpq", "hnsw": faiss's indexes (the `faiss`
         extra); the last three look at part of the references, and `recall_` says what share of the neighbours they
-        found, of a sample of references or of points unlike them, whichever is less. "auto": "exact", or, among
-        100 000 references and more, "ivfflat" where that finds 95 % in a small part of them; `index_` says which.
+        found, of a sample of references or of points unlike them, whichever is less. Of references that stay on disk
+        "ivfflat" keeps its index there too. "auto": "exact", or, among 200 000 references and more in memory, "ivfflat"
+        where that finds 95 % in half the time; `index_` says which.
     device : None: NumPy on the CPU. "cpu", "cuda", "cuda:0,cuda:1": torch (the `torch` extra) there, which compares
         every reference too, each device its share of them.
     device_memory : GiB that torch may take of each device; 4 of the CPU, four fifths of what a GPU has free unless
