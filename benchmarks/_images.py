@@ -32,6 +32,8 @@ class Images:
 
     def blocks(self, n: int) -> Iterator[Any]:
         """The first n of all, a move at a time."""
+        if n > MOST:
+            raise ValueError(f"{n} images are asked for; there are {MOST}")
         moves = [_MOVES[i] for i in np.random.default_rng(0).permutation(len(_MOVES))]
         for i, move in enumerate(moves[: -(-n // len(self._train))]):
             yield self._rows(np.roll(self._train[: n - i * len(self._train)], move, axis=(1, 2)))

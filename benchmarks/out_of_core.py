@@ -7,7 +7,7 @@ may not allocate more than 2 GiB (RLIMIT_DATA; Arrow on the system's allocator, 
 With --keep the files stay, and are used again; --only chooses the work. "Resident" is the largest that the process ever
 was (VmHWM), pages of mapped files included; "anonymous" is the largest part of it that no file backs (RssAnon, looked
 at every 5 ms), and "before" is that after the imports. Rows lie around 100 centres, one a class; most of their length
-is noise. Cells are of no use among those: what looks into cells has 1.5 million images (`_images.py`), 784 columns.
+is noise. Cells are of no use among those: what looks into cells has 1.5 million images of 784 columns (`_images.py`).
 """
 
 import argparse
@@ -237,7 +237,8 @@ def main(folder: Path, sizes: argparse.Namespace) -> None:
     n, m, applied = sizes.references, sizes.queries, sizes.applied
     make(folder / "references", n, 1, scores=False)
     make(folder / "calibration", sizes.calibration, 2)
-    make_images(folder / "images", sizes.images)
+    if {"search_images", "save_and_load_cells"} & set(sizes.only or WORK):
+        make_images(folder / "images", sizes.images)
     queries = px.Predictions.load(make(folder / "queries", applied, 3))
     if not (folder / "small.proxcal").exists():
         queries.save(folder / "queries.parquet", overwrite=True)

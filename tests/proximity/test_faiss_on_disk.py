@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from proxcal import ProxcalWarning, _mapped, _store
-from proxcal.proximity import Proximity, faiss_index, faiss_on_disk
+from proxcal.proximity import Proximity, _disk_cells, faiss_index
 
 pytest.importorskip("faiss")
 N, D = 3000, 13
@@ -82,13 +83,15 @@ def test_what_is_kept_finds_the_same_neighbours_bit_for_bit(mapped, way, tmp_pat
     the_same(fitted, kept, None)
 
 
-def test_a_saved_search_goes_on_while_it_is_saved_and_loaded(mapped, tmp_path):
-    fitted = Proximity(**SETTINGS).fit(mapped)
-    queries = clustered(50, seed=1)
-    before = fitted.log_score(queries)
-    loaded = reloaded(fitted, tmp_path / "proximity")
-    np.testing.assert_array_equal(fitted.log_score(queries), before)
-    np.testing.assert_array_equal(loaded.log_score(queries), before)
+def test_a_search_answers_while_it_is_saved(mapped, tmp_path):
+    fitted, queries = Proximity(**SETTINGS).fit(mapped), clustered(50, seed=1)
+    expected = fitted.log_score(queries)
+    with ThreadPoolExecutor(4) as pool:
+        saved = [pool.submit(_store.write, tmp_path / str(i), fitted) for i in range(3)]
+        found = [pool.submit(fitted.log_score, queries) for _ in range(20)]
+    assert all(done.exception() is None for done in saved)
+    for scores in found:
+        np.testing.assert_array_equal(scores.result(), expected)
 
 
 def test_a_loaded_search_does_not_mind_that_another_is_saved_under_its_name(mapped, tmp_path):
@@ -110,11 +113,31 @@ def test_more_neighbours_than_the_cells_looked_into_hold_are_found(mapped, monke
     assert all(len(set(row)) == 900 for row in found.indices)
 
 
-def test_pages_let_go_are_read_again(mapped, monkeypatch):
-    fitted, queries = Proximity(**SETTINGS, chunk_size=16).fit(mapped), clustered(200, seed=1)
+@pytest.fixture
+def let_go(monkeypatch):
+    """How often cells were let go, which they are as soon as one is in memory."""
+    times = []
+    attach = _disk_cells.DiskCells.attach
+    monkeypatch.setattr(_disk_cells, "LARGE", 1)
+    monkeypatch.setattr(_disk_cells.DiskCells, "attach", lambda *a: times.append(1) or attach(*a))
+    return times
+
+
+def test_cells_let_go_are_read_again(mapped, let_go):
+    fitted, queries = Proximity(**SETTINGS).fit(mapped), clustered(200, seed=1)
     expected = fitted.log_score(queries)
-    monkeypatch.setattr(faiss_on_disk, "LARGE", 1)
+    let_go.clear()
     np.testing.assert_array_equal(fitted.log_score(queries), expected)
+    assert len(let_go) == 4  # 200 queries, 64 at a time
+
+
+def test_cells_are_let_go_while_other_threads_look_into_them(mapped, let_go):
+    fitted, queries = Proximity(**SETTINGS).fit(mapped), clustered(200, seed=1)
+    expected = fitted.log_score(queries)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: fitted.log_score(queries), range(12)):
+            np.testing.assert_array_equal(found, expected)
+    assert len(let_go) > 12
 
 
 def test_equal_references_are_all_found(tmp_path):
@@ -125,19 +148,83 @@ def test_equal_references_are_all_found(tmp_path):
     np.testing.assert_array_equal(found.distances, 0)
 
 
-def test_a_faiss_without_lists_on_disk_is_refused(mapped, monkeypatch):
-    monkeypatch.delattr("faiss.OnDiskInvertedLists")
-    with pytest.raises(ValueError, match="does not have on this system; take index='exact', or give the references"):
-        Proximity(**SETTINGS).fit(mapped)
+def test_a_search_fitted_anew_is_kept_as_it_is_then(mapped):
+    fitted = copy.deepcopy(Proximity(**SETTINGS).fit(mapped))  # has not been asked: its cells are not in use yet
+    fitted.partial_fit(clustered(500, seed=2))
+    the_same(fitted, copy.deepcopy(fitted), clustered(50, seed=1))
+    hnsw = copy.deepcopy(Proximity(**SETTINGS).fit(mapped)).set_params(index="hnsw").fit(clustered(500))
+    the_same(hnsw, copy.deepcopy(hnsw), clustered(50, seed=1))
 
 
-def test_cells_are_let_go_while_other_threads_look_into_them(mapped, monkeypatch):
-    fitted, queries = Proximity(**SETTINGS, chunk_size=16).fit(mapped), clustered(200, seed=1)
+def test_a_fit_that_fails_leaves_what_was_fitted(mapped, monkeypatch):
+    fitted, queries = Proximity(**SETTINGS).fit(mapped), clustered(50, seed=1)
     expected = fitted.log_score(queries)
-    monkeypatch.setattr(faiss_on_disk, "LARGE", 1)
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: fitted.log_score(queries), range(12)):
-            np.testing.assert_array_equal(found, expected)
+    monkeypatch.setattr(_disk_cells.tempfile, "TemporaryFile", full)
+    with pytest.raises(OSError, match=r"has no room for .* MB of an index .* let TMPDIR name a folder"):
+        fitted.fit(mapped[::-1])
+    np.testing.assert_array_equal(fitted.log_score(queries), expected)
+    with pytest.raises(OSError, match="no room"):
+        (new := Proximity(**SETTINGS)).fit(mapped)
+    with pytest.raises(NotFittedError):
+        new.log_score(queries)
+
+
+def test_a_question_that_failed_can_be_asked_again(mapped, monkeypatch):
+    fitted, queries = Proximity(**SETTINGS).fit(mapped), clustered(50, seed=1)
+    other = copy.deepcopy(fitted)
+    with monkeypatch.context() as patched:
+        patched.setattr(_disk_cells.tempfile, "TemporaryFile", full)
+        with pytest.raises(OSError, match="no room"):
+            other.log_score(queries)
+    the_same(fitted, other, queries)
+
+
+def test_the_first_questions_may_come_at_once(mapped):
+    fitted, queries = Proximity(**SETTINGS).fit(mapped), clustered(50, seed=1)
+    expected = fitted.log_score(queries)
+    for _ in range(5):
+        other = copy.deepcopy(fitted)
+        with ThreadPoolExecutor(4) as pool:
+            for found in pool.map(lambda _, other=other: other.log_score(queries), range(4)):
+                np.testing.assert_array_equal(found, expected)
+
+
+class full:
+    """A file on a disk without room."""
+
+    def __init__(self):
+        self.closed = False
+
+    def truncate(self, _):
+        raise OSError(28, "No space left on device")
+
+    writelines = truncate
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_references_that_are_all_the_same_are_at_no_distance(seed, tmp_path):
+    row = np.random.default_rng(seed).normal(size=(1, 64))
+    np.save(tmp_path / "features.npy", np.repeat(row, 400, axis=0))
+    fitted = Proximity(n_neighbors=3, index="ivfflat").fit(np.load(tmp_path / "features.npy", mmap_mode="r"))
+    np.testing.assert_allclose(fitted.neighbors(row).distances, 0, atol=1e-12)
+
+
+def test_a_copy_holds_its_cells_once(mapped):
+    other = copy.deepcopy(Proximity(**SETTINGS).fit(mapped))
+    other.log_score(clustered(5))
+    assert _mapped.mapping_of(other._searcher._cells.content) is not None
+
+
+def test_a_faiss_without_lists_on_disk_is_refused(mapped, monkeypatch):
+    loaded = copy.deepcopy(Proximity(**SETTINGS).fit(mapped))
+    monkeypatch.delattr("faiss.OnDiskInvertedLists")
+    with pytest.raises(ValueError, match="faiss lacks on this system; take index='exact', or references in memory"):
+        Proximity(**SETTINGS).fit(mapped)
+    with pytest.raises(ValueError, match="faiss lacks on this system; fit it again with index='exact'"):
+        loaded.log_score(clustered(5))
 
 
 def test_too_low_a_recall_is_warned_of(tmp_path, monkeypatch):

@@ -6,30 +6,37 @@ lie, which are told here where in the file each begins: in a temporary one, or i
 
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from proxcal._extras import require
+from proxcal._mapped import LARGE
 from proxcal._safetensors import as_bytes
 from proxcal._validation import Array, Ints
 
 _NUMBER = np.dtype(np.int64)  # faiss's own; a file of these lies where they may be read
 _COMPARED = 1 << 16  # numbers at either end
-_USE = "an index on disk"
 
 
 class DiskCells:
     """`content` is the cells, taken as whole numbers, `sizes` how many rows each has."""
 
     def __init__(self, content: Array, sizes: Ints, file: Any = None) -> None:
-        self.content, self.sizes, self._offset = content, sizes, 0
-        if file is None:
-            file, self._offset = _file_of(content)
-        self._path = f"/dev/fd/{file.fileno()}"
+        self._offset = 0
+        if file is None and (file := _file_of(content)) is not None:
+            self._offset = content.offset  # type: ignore[attr-defined]
+        if file is None:  # small, or come through a pickle
+            with _room_for(content.nbytes) as file:
+                file.writelines(as_bytes(content))
+            content = _mapped(file)
         weakref.finalize(self, file.close)
+        self.content, self.sizes = content, sizes
+        self._path = f"/dev/fd/{file.fileno()}"
+        self._in_memory = np.zeros(len(sizes), dtype=np.bool_)
 
     @classmethod
     def written(
@@ -40,39 +47,56 @@ class DiskCells:
         row_bytes = np.dtype(np.float16).itemsize * width
         first = np.concatenate([[0], np.cumsum(sizes)[:-1]]) * (row_bytes + _NUMBER.itemsize)
         so_far = np.zeros(n_cells, dtype=np.intp)
-        file = _temporary()
-        file.truncate(len(cells) * (row_bytes + _NUMBER.itemsize))
-        for block in blocks:
-            some = rows(block)
-            order = np.argsort(cells[block], kind="stable")
-            for members in np.split(order, np.flatnonzero(np.diff(cells[block][order])) + 1):
-                cell = cells[block.start + members[0]]
-                file.seek(first[cell] + so_far[cell] * row_bytes)
-                file.write(some[members].tobytes())
-                file.seek(first[cell] + sizes[cell] * row_bytes + so_far[cell] * _NUMBER.itemsize)
-                file.write((block.start + members).astype(_NUMBER).tobytes())
-                so_far[cell] += len(members)
+        size = len(cells) * (row_bytes + _NUMBER.itemsize)
+        with _room_for(size) as file:
+            file.truncate(size)
+            for block in blocks:
+                some = rows(block)
+                order = np.argsort(cells[block], kind="stable")
+                for members in np.split(order, np.flatnonzero(np.diff(cells[block][order])) + 1):
+                    cell = cells[block.start + members[0]]
+                    file.seek(first[cell] + so_far[cell] * row_bytes)
+                    file.write(some[members].tobytes())
+                    file.seek(first[cell] + sizes[cell] * row_bytes + so_far[cell] * _NUMBER.itemsize)
+                    file.write((block.start + members).astype(_NUMBER).tobytes())
+                    so_far[cell] += len(members)
         return cls(_mapped(file), sizes, file)
 
     def attach(self, index: Any) -> None:
-        """Give the cells to an index that was trained for them; pages of them that it held are let go."""
-        faiss = require("faiss", "faiss", _USE)
-        lists = faiss.OnDiskInvertedLists(len(self.sizes), index.code_size, self._path)
+        """Give the cells to an index that was trained for them; those of them that were in memory are let go."""
+        lists = _faiss().OnDiskInvertedLists(len(self.sizes), index.code_size, self._path)
         lists.read_only, lists.totsize = True, self._offset + self.content.nbytes
+        lists.prefetch_nthread = 0  # its threads gain nothing on a cold file, and cost half on a warm one
         lists.lists.clear()
         begin = self._offset
         for size in self.sizes.tolist():
-            one = faiss.OnDiskOneList()
+            one = _faiss().OnDiskOneList()
             one.size, one.capacity, one.offset = size, size, begin
             lists.lists.push_back(one)
             begin += size * (index.code_size + _NUMBER.itemsize)
         lists.do_mmap()
         _replace(index, lists, int(self.sizes.sum()))
+        self._in_memory[:] = False
 
-    def detach(self, index: Any) -> None:
-        """Leave the index as it was when it was trained."""
-        faiss = require("faiss", "faiss", _USE)
-        _replace(index, faiss.ArrayInvertedLists(len(self.sizes), index.code_size), 0)
+    def make_room_for(self, wanted: Ints, index: Any) -> None:
+        """Let go of what is in memory if it would be too much with the cells that are looked into next."""
+        share = np.count_nonzero(self._in_memory) / len(self.sizes)
+        if share * self.content.nbytes > LARGE:
+            self.attach(index)
+        self._in_memory[wanted[wanted >= 0]] = True
+
+    @contextmanager
+    def detached(self, index: Any) -> Iterator[None]:
+        """Leave the index for a while as it was when it was trained."""
+        _replace(index, _faiss().ArrayInvertedLists(len(self.sizes), index.code_size), 0)
+        try:
+            yield
+        finally:
+            self.attach(index)
+
+
+def _faiss() -> Any:
+    return require("faiss", "faiss", "an index on disk")
 
 
 def _replace(index: Any, lists: Any, n_rows: int) -> None:
@@ -81,24 +105,37 @@ def _replace(index: Any, lists: Any, n_rows: int) -> None:
     index.ntotal = n_rows
 
 
-def _temporary() -> Any:
-    """A file without a name, gone with whoever holds it."""
-    return tempfile.TemporaryFile()
-
-
-def _file_of(content: Any) -> tuple[Any, int]:
-    """A file that holds the cells, and where they begin in it: the one that they are mapped from, or a copy where there
-    is none, or where another has its name by now."""
-    path = getattr(content, "filename", None)
-    if path is not None and Path(path).exists():
-        file = Path(path).open("rb")  # noqa: SIM115 (held as long as its cells)
-        if _holds(file, content):
-            return file, content.offset
+@contextmanager
+def _room_for(n_bytes: int) -> Iterator[Any]:
+    """A file without a name, gone with whoever holds it; where it cannot be filled, it is gone at once."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (held as long as its cells)
+    try:
+        yield file
+        file.flush()
+    except BaseException as error:
         file.close()
-    copy = _temporary()
-    copy.writelines(as_bytes(content))
-    copy.flush()
-    return copy, 0
+        if not isinstance(error, OSError):
+            raise
+        raise OSError(
+            f"{tempfile.gettempdir()} has no room for {n_bytes / 1e6:.0f} MB of an index ({error}); "
+            "let TMPDIR name a folder on a disk that has"
+        ) from error
+
+
+def _file_of(content: Any) -> Any:
+    """The file that a mapped array lies in, opened once more; None where there is none, or another has its name by
+    now."""
+    path = getattr(content, "filename", None)
+    if path is None:
+        return None
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 (held as long as its cells)
+    except OSError:
+        return None
+    if _holds(file, content):
+        return file
+    file.close()
+    return None
 
 
 def _holds(file: Any, content: Any) -> bool:
@@ -112,5 +149,4 @@ def _holds(file: Any, content: Any) -> bool:
 
 
 def _mapped(file: Any) -> Array:
-    file.flush()
     return np.memmap(file, dtype=_NUMBER, mode="r")

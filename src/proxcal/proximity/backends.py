@@ -56,7 +56,7 @@ def fitted_searcher(
 
 def _worth(d: int) -> float:
     """The share of the cells in which a search takes half the time of the exact one."""
-    return (d + _HALF_AS_COSTLY) / (2 * _COSTLIEST * d)
+    return min(1.0, (d + _HALF_AS_COSTLY) / (2 * _COSTLIEST * d))
 
 
 def _many_in_memory(references: References) -> bool:

@@ -73,7 +73,7 @@ def _stored(
 def _largest(references: References, reduction: Reduction | None) -> float:
     """A bound of what is to be stored: no component is longer than the row, moved by the mean."""
     if reduction is not None:
-        return float(np.sqrt(2 * references.half_square.max()))
+        return references.longest
     return references.factor * largest_of(references.rows)
 
 

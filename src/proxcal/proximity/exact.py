@@ -1,7 +1,7 @@
 """Exact nearest neighbours at the speed of a matrix product.
 
 For a fixed query a, ‖a − b‖² orders the references b as ‖b‖²/2 − a·b does: one float32 product a block, whose
-temporaries are bounded by the block and never n × m. Three things keep it right:
+temporaries are bounded by the block and never n × m. This keeps it right:
 
 - Features that lie far from the origin would drown their differences in float32. The order does not change when both
   sides are moved by the mean μ, and (a − μ)·b differs from (a − μ)·(b − μ) by a constant of the query: so only the

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxcal._extras import require
-from proxcal._mapped import LARGE, release
+from proxcal._mapped import LARGE, is_large, release
 from proxcal._validation import Array, Floats, Ints, ProxcalWarning, blocks_of, row_blocks
 from proxcal.proximity.parts import exact_search
 from proxcal.proximity.references import Neighbors, References, scaled, search_in_blocks
@@ -63,10 +63,11 @@ class FaissSearch:
         n = k if own is None else k + 1
 
         def candidates(_: slice, moved: Floats, own: Ints | None) -> Ints:
+            if is_large(self.references.rows):
+                release(self.references.rows)  # those measured for the block before
             return self._candidates(moved, n)
 
         found = search_in_blocks(candidates, self.references, rows, scale, n, None, self.chunk_size)
-        release(self.references.rows)
         return found if own is None else found.without(own)
 
     def tune(self, k: int) -> float:
@@ -127,11 +128,16 @@ class FaissSearch:
 
     def _candidates(self, moved: Floats, k: int) -> Ints:
         asked = min(len(self.references.rows), k * self._measured)
-        found: Ints = self._index.search(self._as_indexed(moved), asked)[1].astype(np.intp)
+        found = self._put_first(self._as_indexed(moved), asked).astype(np.intp)
         short = np.flatnonzero((found >= 0).sum(axis=1) < k)  # the cells looked into held too few
         if len(short):
             others = moved[short] + self.references.center
             found[short] = self._exact.search(others, np.ones(len(short)), asked, None).indices
+        return found
+
+    def _put_first(self, rows: NDArray[np.float32], k: int) -> Array:
+        """The k nearest by the index, −1 where it finds no more."""
+        found: Array = self._index.search(rows, k)[1]
         return found
 
     @property

@@ -1,7 +1,7 @@
 """faiss's cells for references that stay on disk: the cells lie on disk too, and a query reads those it looks into.
 
 The rows of a cell are kept in 16 bits, so that half as much is read, and twice k of them are measured in full, from the
-references themselves. Cells come into memory as they are looked into; before they fill it they are let go.
+references themselves. Cells come into memory as they are looked into, and are let go before they fill it.
 """
 
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from proxcal._extras import require
-from proxcal._mapped import LARGE
-from proxcal._validation import Array, Floats, Ints, blocks_of
+from proxcal._validation import Array, blocks_of
 from proxcal.proximity._disk_cells import DiskCells
 from proxcal.proximity.exact import ExactSearch
 from proxcal.proximity.faiss_index import ADDED_BYTES, FaissSearch
 from proxcal.proximity.references import References, float16_factor
 
 _USE = "index='ivfflat' among references on disk"
+_AT_ONCE = 64  # queries that look into cells before any are let go
 _ALIGNED = 4  # numbers of 16 bits: what follows them in a cell has 64
 
 
@@ -31,20 +31,15 @@ class FaissDiskSearch(FaissSearch):
     _cells: DiskCells
 
     def __init__(self, references: References, chunk_size: int, kept: Mapping[str, Array]) -> None:
-        self._looked_into = 0  # bytes of cells, since they were last let go
         self._lock = Lock()  # cells are not let go while another thread looks into them
         if not hasattr(require("faiss", "faiss", _USE), "OnDiskInvertedLists"):
-            raise ValueError(
-                f"{_USE} needs faiss's lists on disk, which faiss does not have on this system; take index='exact', or "
-                "give the references as an array in memory"
-            )
+            instead = "fit it again with index='exact'" if kept else "take index='exact', or references in memory"
+            raise ValueError(f"{_USE} needs faiss's lists on disk, which faiss lacks on this system; {instead}")
         super().__init__("ivfflat", references, chunk_size, kept)
 
     def kept(self) -> dict[str, Array]:
-        with self._lock:
-            self._cells.detach(self._index)
+        with self._lock, self._cells.detached(self._index):
             trained = super().kept()
-            self._cells.attach(self._index)
         return trained | {"cells_": self._cells.content, "cell_sizes_": self._cells.sizes}
 
     def _restored(self, kept: Mapping[str, Array]) -> Any:
@@ -53,13 +48,14 @@ class FaissDiskSearch(FaissSearch):
         self._cells.attach(index)
         return index
 
-    def _candidates(self, moved: Floats, k: int) -> Ints:
-        with self._lock:
-            found = super()._candidates(moved, k)
-            self._looked_into += len(moved) * self._index.nprobe * self._cells.content.nbytes // self._index.nlist
-            if self._looked_into > LARGE:
-                self._cells.attach(self._index)
-                self._looked_into = 0
+    def _put_first(self, rows: NDArray[np.float32], k: int) -> Array:
+        found = np.empty((len(rows), k), dtype=np.int64)
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            with self._lock:
+                distances, cells = self._index.quantizer.search(some, self._index.nprobe)
+                self._cells.make_room_for(cells, self._index)
+                found[start : start + len(some)] = self._index.search_preassigned(some, k, cells, distances)[1]
         return found
 
     @property
@@ -95,4 +91,4 @@ class FaissDiskSearch(FaissSearch):
     @cached_property
     def _factor(self) -> float:
         """A power of two that brings the references into float16's middle."""
-        return float16_factor(float(np.sqrt(2 * self.references.half_square.max())))
+        return float16_factor(self.references.longest)

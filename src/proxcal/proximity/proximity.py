@@ -5,6 +5,7 @@ features are long, so the logarithm, −mean distance, is what is computed and k
 """
 
 from dataclasses import asdict
+from threading import Lock
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from proxcal.proximity.references import Neighbors, References, Searcher, larges
 
 Metric = Literal["euclidean", "cosine"]
 _LONGEST = 1e18  # squares of longer rows overflow float32
+_one_builds = Lock()  # whichever search; one of its own could not be copied with it
 
 
 class Proximity(Estimator):
@@ -84,11 +86,7 @@ class Proximity(Estimator):
         return self._hold(self._grown(check_features(features, n_columns=self.n_columns)))
 
     def _hold(self, references: References) -> Self:
-        self.references_ = references.rows
-        self.scale_ = references.scale
-        self.center_ = references.center
-        self.half_square_ = references.half_square
-        self.index_, self._searcher, self.recall_ = fitted_searcher(
+        index, searcher, recall = fitted_searcher(
             self.index,
             self.device,
             references,
@@ -96,7 +94,19 @@ class Proximity(Estimator):
             chunk_size=self.chunk_size,
             device_memory=self.device_memory,
         )
+        self.references_ = references.rows
+        self.scale_ = references.scale
+        self.center_ = references.center
+        self.half_square_ = references.half_square
+        self.index_, self.recall_ = index, recall
+        self._search_with(searcher)
         return self
+
+    def _search_with(self, searcher: Searcher) -> None:
+        """In place of what another was to be built of."""
+        self._searcher = searcher
+        for name in KEPT:
+            self.__dict__.pop(name, None)
 
     def _like(self, references: References, **state: Any) -> Self:
         """A search as this one, compressed as this one unless told, over other references."""
@@ -248,15 +258,20 @@ class Proximity(Estimator):
     def _search(self) -> Searcher:
         """The backend; built when first asked for, where this was loaded."""
         if not hasattr(self, "_searcher"):
-            self._searcher = make_searcher(
-                getattr(self, "index_", self.index),  # files of old hold no index_
-                self.device,
-                self._references,
-                chunk_size=self.chunk_size,
-                device_memory=self.device_memory,
-                kept={name: self.__dict__.pop(name) for name in KEPT if name in self.__dict__},
-            )
+            with _one_builds:
+                if not hasattr(self, "_searcher"):
+                    self._search_with(self._built())
         return self._searcher
+
+    def _built(self) -> Searcher:
+        return make_searcher(
+            getattr(self, "index_", self.index),  # files of old hold no index_
+            self.device,
+            self._references,
+            chunk_size=self.chunk_size,
+            device_memory=self.device_memory,
+            kept={name: value for name, value in vars(self).items() if name in KEPT},
+        )
 
     @property
     def _references(self) -> References:

@@ -80,6 +80,11 @@ class References:
         """By which all rows are multiplied that do not get unit length."""
         return float(self.scale[0])
 
+    @property
+    def longest(self) -> float:
+        """A bound of ‖scale · row − center‖."""
+        return float(np.sqrt(2 * max(0.0, self.half_square.max())))  # rounded, it may lie below 0
+
     def part(self, which: slice) -> "References":
         """Some of the references, moved by the mean of all."""
         return References(self.rows[which], self.scale[which], self.center, self.half_square[which])
