@@ -38,6 +38,27 @@ def test_its_options_are_procals_settings(proxcal, files, options, settings):
     assert {name: fitted[name] for name in settings} == settings
 
 
+def test_the_index_is_chosen_and_told_of(proxcal, files):
+    _, out, _ = proxcal("fit", files["first"], "-o", "model.proxcal", "--index", "auto")
+    assert "exact, finds 100.0 % of the neighbours" in " ".join(out.split())
+    assert px.ProCal.load("model.proxcal").index == "auto"
+    _, out, _ = proxcal("fit", files["first"], "-o", "model.proxcal", "--index", "auto", "--json", "--force")
+    assert (json.loads(out)["index"], json.loads(out)["recall"]) == ("exact", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--index", "best"], "index must be one of 'auto', 'exact', 'flat', 'ivfflat', 'ivfpq', 'hnsw'; got 'best'"),
+        (["--index", "hnsw", "--device", "cpu"], "device is 'cpu'; index='hnsw' is searched by faiss on the CPU"),
+    ],
+)
+def test_an_index_that_there_is_not_is_refused(proxcal, files, options, message):
+    code, out, err = proxcal("fit", files["first"], "-o", "model.proxcal", *options)
+    assert (code, out) == (2, "")
+    assert message in " ".join(err.split())
+
+
 def test_it_takes_probabilities(proxcal, files):
     assert proxcal("fit", files["probs"], "-o", "model.proxcal")[0] == 0
     assert px.ProCal.load("model.proxcal").input == "probs"

@@ -13,6 +13,7 @@ from proxcal.cli._accuracy_change import accuracy_change
 from proxcal.cli._choice import print_choice
 from proxcal.cli._terminal import facts, progress, stdout
 from proxcal.experiments import informed_name
+from proxcal.proximity.backends import INDEXES
 
 
 def fit(
@@ -24,6 +25,12 @@ def fit(
     neighbors: options.Neighbors = None,
     metric: options.Metric = None,
     no_normalize: options.NoNormalize = False,
+    index: Annotated[
+        str | None, typer.Option(help=f"How neighbours are sought: {', '.join(INDEXES)}.", show_default="exact")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where torch seeks them: cpu, cuda, cuda:0,cuda:1.", show_default="NumPy does")
+    ] = None,
     paper: options.Paper = False,
     prefix: options.Prefix = "",
     force: options.Force = False,
@@ -36,6 +43,7 @@ def fit(
         raise ValueError(f"{calibration} has no {prefix}labels: nothing can be learned without them")
     make = ProCal.paper if paper else ProCal
     settings = options.settings(informed, rows, neighbors, metric, no_normalize)
+    settings |= {name: value for name, value in {"index": index, "device": device}.items() if value is not None}
     calibrator = make(base=base, input=predictions.input, **settings)
     with progress() as move:
         move(0, 1, f"fitting on {len(predictions)} samples")
@@ -43,6 +51,7 @@ def fit(
     calibrator.save(output, overwrite=force)
 
     selection = calibrator.selection_ or {}
+    search = getattr(calibrator, "proximity_", None)
     found: dict[str, Any] = {
         "output": str(output),
         "samples": len(predictions),
@@ -53,6 +62,8 @@ def fit(
         "informed": informed_name(calibrator),
         "selection": calibrator.selection_,
         "neighbors": calibrator.n_neighbors,
+        "index": getattr(search, "index_", None),
+        "recall": getattr(search, "recall_", None),
         "rows": calibrator.rows,
     }
     if as_json:
@@ -67,6 +78,7 @@ def fit(
             base=found["base"] if temperature is None else f"{found['base']}, T = {temperature:.4g}",
             informed=found["informed"],
             rows=calibrator.rows,
+            index=_index(found) if index else None,
             predictions=None if change is None else accuracy_change(change),
         )
     )
@@ -75,3 +87,10 @@ def fit(
     if "chosen" in selection:
         console.print()
         print_choice(console, selection)
+
+
+def _index(found: dict[str, Any]) -> str:
+    """What sought the neighbours, and how many of them it finds."""
+    if found["recall"] is None:
+        return "none: no neighbours are asked for"
+    return f"{found['index']}, finds {100 * found['recall']:.1f} % of the neighbours"
