@@ -128,7 +128,23 @@ def test_cells_let_go_are_read_again(mapped, let_go):
     expected = fitted.log_score(queries)
     let_go.clear()
     np.testing.assert_array_equal(fitted.log_score(queries), expected)
-    assert len(let_go) == 4  # 200 queries, 64 at a time
+    assert len(let_go) == 200  # a query at a time
+
+
+def test_what_is_in_memory_together_has_its_bound(mapped, let_go, monkeypatch):
+    monkeypatch.setattr(_disk_cells, "LARGE", bound := 40_000)
+    fitted = Proximity(**SETTINGS).fit(mapped)
+    cells, together = fitted._searcher._cells, []
+    make_room_for = cells.make_room_for
+    monkeypatch.setattr(
+        cells,
+        "make_room_for",
+        lambda *a: (make_room_for(*a), together.append(cells.sizes[cells._in_memory].sum() * (2 * 16 + 8))),
+    )
+    fitted.log_score(clustered(200, seed=1))
+    assert max(together) <= 1.5 * bound  # queries are counted out by cells of mean size
+    assert cells.content.nbytes > 2 * bound
+    assert len(together) > 3
 
 
 def test_cells_are_let_go_while_other_threads_look_into_them(mapped, let_go):

@@ -73,17 +73,26 @@ class DiskCells:
             one = _faiss().OnDiskOneList()
             one.size, one.capacity, one.offset = size, size, begin
             lists.lists.push_back(one)
-            begin += size * (index.code_size + _NUMBER.itemsize)
+            begin += size * self._row_bytes(index)
         lists.do_mmap()
         _replace(index, lists, int(self.sizes.sum()))
         self._in_memory[:] = False
 
+    def queries_at_once(self, n_cells: int) -> int:
+        """So many may each look into so many cells of mean size, and none of these be the same."""
+        return int(max(1, LARGE // (n_cells * self.content.nbytes // len(self.sizes) + 1)))
+
     def make_room_for(self, wanted: Ints, index: Any) -> None:
         """Let go of what is in memory if it would be too much with the cells that are looked into next."""
-        share = np.count_nonzero(self._in_memory) / len(self.sizes)
-        if share * self.content.nbytes > LARGE:
+        together = self._in_memory.copy()
+        together[wanted[wanted >= 0]] = True
+        if self._in_memory.any() and self.sizes[together].sum() * self._row_bytes(index) > LARGE:
             self.attach(index)
         self._in_memory[wanted[wanted >= 0]] = True
+
+    @staticmethod
+    def _row_bytes(index: Any) -> int:
+        return int(index.code_size) + _NUMBER.itemsize
 
     @contextmanager
     def detached(self, index: Any) -> Iterator[None]:

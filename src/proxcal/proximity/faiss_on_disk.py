@@ -20,7 +20,7 @@ from proxcal.proximity.faiss_index import ADDED_BYTES, FaissSearch
 from proxcal.proximity.references import References, float16_factor
 
 _USE = "index='ivfflat' among references on disk"
-_AT_ONCE = 64  # queries that look into cells before any are let go
+_AT_ONCE = 64  # queries at the most, before cells are let go that others read
 _ALIGNED = 4  # numbers of 16 bits: what follows them in a cell has 64
 
 
@@ -50,8 +50,9 @@ class FaissDiskSearch(FaissSearch):
 
     def _put_first(self, rows: NDArray[np.float32], k: int) -> Array:
         found = np.empty((len(rows), k), dtype=np.int64)
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
+        step = min(_AT_ONCE, self._cells.queries_at_once(self._index.nprobe))
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
             with self._lock:
                 distances, cells = self._index.quantizer.search(some, self._index.nprobe)
                 self._cells.make_room_for(cells, self._index)
