@@ -37,6 +37,7 @@ class DiskCells:
         self.content, self.sizes = content, sizes
         self._path = f"/dev/fd/{file.fileno()}"
         self._in_memory = np.zeros(len(sizes), dtype=np.bool_)
+        self._told: Any = None
 
     @classmethod
     def written(
@@ -67,16 +68,22 @@ class DiskCells:
         lists = _faiss().OnDiskInvertedLists(len(self.sizes), index.code_size, self._path)
         lists.read_only, lists.totsize = True, self._offset + self.content.nbytes
         lists.prefetch_nthread = 0  # its threads gain nothing on a cold file, and cost half on a warm one
-        lists.lists.clear()
-        begin = self._offset
-        for size in self.sizes.tolist():
-            one = _faiss().OnDiskOneList()
-            one.size, one.capacity, one.offset = size, size, begin
-            lists.lists.push_back(one)
-            begin += size * self._row_bytes(index)
+        lists.lists = self._places(index)
         lists.do_mmap()
         _replace(index, lists, int(self.sizes.sum()))
         self._in_memory[:] = False
+
+    def _places(self, index: Any) -> Any:
+        """Where each cell lies, as faiss wants to be told."""
+        if self._told is None:
+            self._told = _faiss().OnDiskOneListVector()
+            begin = self._offset
+            for size in self.sizes.tolist():
+                one = _faiss().OnDiskOneList()
+                one.size, one.capacity, one.offset = size, size, begin
+                self._told.push_back(one)
+                begin += size * self._row_bytes(index)
+        return self._told
 
     def queries_at_once(self, n_cells: int) -> int:
         """So many may each look into so many cells of mean size, and none of these be the same."""

@@ -177,7 +177,7 @@ class FaissSearch:
         rows = np.empty((len(sample), self._width), dtype=np.float32)
         for block in row_blocks(len(sample), d):
             rows[block] = self._as_indexed(self.references.moved(sample[block]))
-        release(self.references.rows)
+            release(self.references.rows)
         return rows
 
     def _as_indexed(self, moved: Array) -> NDArray[np.float32]:
