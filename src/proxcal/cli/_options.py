@@ -37,10 +37,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 
 
 def settings(
-    informed: str | None, rows: str | None, neighbors: int | None, metric: str | None, no_normalize: bool
+    informed: str | None,
+    rows: str | None,
+    neighbors: int | None,
+    metric: str | None,
+    no_normalize: bool,
+    **others: str | None,
 ) -> dict[str, Any]:
-    """ProCal's arguments, of those that were given."""
-    given: dict[str, Any] = {"rows": rows, "n_neighbors": neighbors, "metric": metric}
+    """ProCal's arguments, of those that were given; `others` by their own names."""
+    given: dict[str, Any] = {"rows": rows, "n_neighbors": neighbors, "metric": metric} | others
     given = {name: value for name, value in given.items() if value is not None}
     if informed is not None:
         given["informed"] = None if informed == "none" else informed

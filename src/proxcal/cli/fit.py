@@ -42,8 +42,7 @@ def fit(
     if predictions.labels is None:
         raise ValueError(f"{calibration} has no {prefix}labels: nothing can be learned without them")
     make = ProCal.paper if paper else ProCal
-    settings = options.settings(informed, rows, neighbors, metric, no_normalize)
-    settings |= {name: value for name, value in {"index": index, "device": device}.items() if value is not None}
+    settings = options.settings(informed, rows, neighbors, metric, no_normalize, index=index, device=device)
     calibrator = make(base=base, input=predictions.input, **settings)
     with progress() as move:
         move(0, 1, f"fitting on {len(predictions)} samples")

@@ -91,11 +91,12 @@ class DiskCells:
 
     def make_room_for(self, wanted: Ints, index: Any) -> None:
         """Let go of what is in memory if it would be too much with the cells that are looked into next."""
+        wanted = wanted[wanted >= 0]
         together = self._in_memory.copy()
-        together[wanted[wanted >= 0]] = True
+        together[wanted] = True
         if self._in_memory.any() and self.sizes[together].sum() * self._row_bytes(index) > LARGE:
             self.attach(index)
-        self._in_memory[wanted[wanted >= 0]] = True
+        self._in_memory[wanted] = True
 
     @staticmethod
     def _row_bytes(index: Any) -> int:
@@ -128,14 +129,15 @@ def _room_for(n_bytes: int) -> Iterator[Any]:
     try:
         yield file
         file.flush()
-    except BaseException as error:
+    except OSError as error:
         file.close()
-        if not isinstance(error, OSError):
-            raise
         raise OSError(
             f"{tempfile.gettempdir()} has no room for {n_bytes / 1e6:.0f} MB of an index ({error}); "
             "let TMPDIR name a folder on a disk that has"
         ) from error
+    except BaseException:
+        file.close()
+        raise
 
 
 def _file_of(content: Any) -> Any:

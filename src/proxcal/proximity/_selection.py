@@ -28,10 +28,8 @@ def smallest_of(tiles: Tiles, k: int, own: Ints | None) -> tuple[Array, Ints]:
             best_keys, best = some_keys, some + tile.start
             continue
         some_keys[some < 0] = np.inf
-        best_keys, best = (
-            np.concatenate([best_keys, some_keys], axis=1),
-            np.concatenate([best, some + tile.start], axis=1),
-        )
+        best_keys = np.concatenate([best_keys, some_keys], axis=1)
+        best = np.concatenate([best, some + tile.start], axis=1)
         if best.shape[1] > k:
             kept = np.argpartition(best_keys, k - 1, axis=1)[:, :k]
             best_keys, best = np.take_along_axis(best_keys, kept, axis=1), np.take_along_axis(best, kept, axis=1)

@@ -20,7 +20,7 @@ from proxcal.proximity.faiss_index import ADDED_BYTES, FaissSearch
 from proxcal.proximity.references import References, float16_factor
 
 _USE = "index='ivfflat' among references on disk"
-_AT_ONCE = 64  # queries at the most, before cells are let go that others read
+_AT_ONCE = 64  # queries at the most, between one look at what is in memory and the next
 _ALIGNED = 4  # numbers of 16 bits: what follows them in a cell has 64
 
 
